@@ -1,0 +1,170 @@
+"""Wiring: the one place where the parts meet, and the order in which they start and stop. Holds no behaviour."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio
+from fastmcp import FastMCP
+
+from wf_mcp.builtin import admin as admin_plugin
+from wf_mcp.builtin import links, namespace
+from wf_mcp.builtin.history import HistorySink
+from wf_mcp.core.config import Config
+from wf_mcp.core.events import PluginFailed
+from wf_mcp.core.guard import CHAIN_VARIABLE, chain_value, path_digest
+from wf_mcp.edge.admin import register
+from wf_mcp.edge.auth import ConfiguredTokens
+from wf_mcp.edge.callers import Callers, FrontSettings
+from wf_mcp.edge.clients import SessionSink
+from wf_mcp.edge.front import Backstage, WireLane
+from wf_mcp.edge.lists import Lists
+from wf_mcp.edge.serving import build_server, install
+from wf_mcp.edge.upstream import SdkConnector
+from wf_mcp.plugin.manager import Plugins, build_plugins, log_failure
+from wf_mcp.plugin.types import CallInterceptor, Owned
+from wf_mcp.runtime.bus import EventBus
+from wf_mcp.runtime.dispatch import Dispatch
+from wf_mcp.runtime.listing import Listings
+from wf_mcp.runtime.mounts import Mounts
+from wf_mcp.runtime.operator import Operator
+from wf_mcp.runtime.ports import Caller, Hello
+from wf_mcp.runtime.reporting import Reporter
+from wf_mcp.runtime.resolve import Resolver
+from wf_mcp.version import VERSION
+
+IDENTITY = {"name": "wf-mcp", "version": VERSION}
+
+NOBODY = Caller(audience="unattended", hello=Hello({}, IDENTITY, "2025-11-25"))
+"""Who asks when nobody does: `wf-mcp check`, and upstreams that start before the first client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """How this process is reached: `kind` of front and the form of names that it lists."""
+
+    kind: Literal["stdio", "http"]
+    style: Literal["dotted", "safe"]
+
+
+class App:
+    """Everything that runs behind one front."""
+
+    def __init__(
+        self, config: Config, front: Front, *, read: Callable[[], Config], env: Mapping[str, str] = os.environ
+    ) -> None:
+        self._env = env
+        self._front = front
+        self.bus = EventBus()
+        self.history = HistorySink()
+        self.sessions = SessionSink()
+        self.plugins = self._load_plugins(config)
+        self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
+        connector = SdkConnector(lambda: self.operator.config.shutdown, self._chain(config))
+        self.mounts = Mounts(connector, self.plugins, self.bus.publish)
+        self.listings = Listings(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
+        reporter = Reporter(
+            self.mounts,
+            self.listings,
+            lambda: self.plugins.statuses(),
+            version=VERSION,
+            lane="wire",
+            front=front.kind,
+            style=front.style,
+        )
+        self.operator = Operator(
+            config,
+            read,
+            self._replug,
+            self.mounts,
+            self.listings,
+            reporter,
+            self.bus.publish,
+            self.history.records,
+        )
+        self.dispatch = Dispatch(Resolver(self.mounts, self.listings), lambda: self._interceptors, self._plugin_failed)
+        self.server = self._build_server(config)
+        self._unplug = self._plug()
+        self.bus.add(self.sessions)
+
+    def _chain(self, config: Config) -> dict[str, str]:
+        served = path_digest(os.path.realpath(config.file))
+        return {CHAIN_VARIABLE: chain_value(self._env.get(CHAIN_VARIABLE), served)}
+
+    def _load_plugins(self, config: Config) -> Plugins:
+        def failed(plugin: str, hook: str, error: Exception) -> None:
+            log_failure(plugin, hook, error)
+            self.bus.publish(PluginFailed(plugin, hook, str(error) or type(error).__name__))
+
+        blocked = frozenset(name for name in self._env.get("WF_MCP_BLOCK_PLUGINS", "").split(",") if name)
+        internal = [("history", self.history), ("admin", admin_plugin), ("namespace", namespace), ("links", links)]
+        return build_plugins(internal, config.plugins, blocked=blocked, on_failure=failed)
+
+    def _plugin_failed(self, plugin: str, hook: str, error: Exception) -> None:
+        self.plugins.report(plugin, hook, error)
+
+    def _plug(self) -> Callable[[], None]:
+        """Put to use what the plug-ins offer besides transforms; returns what takes it away again."""
+        sinks = [owned.value for owned in self.plugins.event_sinks()]
+        for sink in sinks:
+            self.bus.add(sink)
+        self._interceptors = self.plugins.call_interceptors()
+        remove_tools = register(self.server, self.plugins.admin_tools(self.operator), self.bus, self.sessions)
+
+        def unplug() -> None:
+            remove_tools()
+            for sink in sinks:
+                self.bus.remove(sink)
+
+        return unplug
+
+    def _replug(self, config: Config) -> Callable[[], None]:
+        """Load the plug-ins anew under other settings; nothing changes before the returned function is called."""
+        plugins = self._load_plugins(config)
+
+        def change() -> None:
+            self._unplug()
+            self.plugins = plugins
+            self.mounts.use(plugins)
+            self._unplug = self._plug()
+
+        return change
+
+    def _build_server(self, config: Config) -> FastMCP:
+        protected = self._front.kind == "http" and bool(config.tokens)
+        server = build_server(VERSION, ConfiguredTokens(lambda: self.operator.config.tokens) if protected else None)
+        lane = WireLane(
+            Backstage(
+                callers=Callers(FrontSettings(self._front.kind, self._front.style, IDENTITY), self.sessions),
+                mounts=self.mounts,
+                lists=Lists(self.listings, lambda: self.operator.config.page_size),
+                dispatch=self.dispatch,
+                identity=IDENTITY,
+                admin=self._admin_served,
+                mask=lambda text: self.operator.secrets.mask(text),
+            )
+        )
+        install(server, lane)
+        return server
+
+    def _admin_served(self) -> bool:
+        """On stdio unless switched off; over HTTP only where every client holds a configured token (design D12)."""
+        config = self.operator.config
+        return bool(config.admin) and (self._front.kind == "stdio" or bool(config.tokens))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Mount the upstreams for the time of the block; on leaving, every child process is stopped."""
+        async with anyio.create_task_group() as tasks:
+            self.sessions.run_in(tasks)
+            self.mounts.load(self.operator.config)
+            await tasks.start(self.mounts.run, name="upstreams")
+            for mount in self.mounts:
+                if mount.upstream.settings.start == "eager":
+                    self.mounts.session(mount, NOBODY)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()

@@ -1,0 +1,1 @@
+"""Bundled plug-ins, written against the same surface as anybody's."""

@@ -1,0 +1,5 @@
+"""`wf-mcp demo`."""
+
+
+def run() -> None:
+    """Placeholder replaced below."""

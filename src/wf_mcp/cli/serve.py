@@ -1,0 +1,81 @@
+"""`wf-mcp serve`: one front, until its client leaves or a signal comes."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Literal
+
+import anyio
+
+from wf_mcp.app import App, Front
+from wf_mcp.cli.common import err, fail, mistakes_in_words, open_config, run_async
+from wf_mcp.core.config import Config
+from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamReady, describe
+from wf_mcp.edge.serving import Address, check_exposed, serve_http, serve_stdio
+
+FORCED = 70
+"""Exit code after a second signal; the watchdog then ends the children."""
+
+
+def run(config: Path | None, http: str | None, names: str | None, verbose: int) -> None:
+    """Serve until the end; see `wf-mcp serve --help`."""
+    if names not in (None, "dotted", "safe"):
+        fail(f"--names {names}: expected dotted or safe")
+    loaded, read = open_config(config, verbose)
+    with mistakes_in_words():
+        address = None if http is None else Address.parse(http)
+        if address is not None:
+            check_exposed(address, loaded.tokens)
+        front = Front("stdio" if address is None else "http", _style(names, loaded))
+        app = App(loaded, front, read=read)
+        if sys.stderr.isatty():
+            app.bus.add(Progress())
+        code = run_async(lambda: _serve(app, address))
+    raise SystemExit(code)
+
+
+def _style(names: str | None, config: Config) -> Literal["dotted", "safe"]:
+    """The front's form of names: the option, else the configuration; `auto` is dotted for clients that are not known
+    to need more.
+    """
+    wanted = names or config.names.style
+    return "safe" if wanted == "safe" else "dotted"
+
+
+async def _serve(app: App, address: Address | None) -> int:
+    stop = anyio.Event()
+    async with app.running(), anyio.create_task_group() as tasks:
+        with anyio.CancelScope() as scope:
+            tasks.start_soon(_watch_signals, stop, scope if address is None else None, name="signals")
+            if address is None:
+                await serve_stdio(app.server)
+            else:
+                if sys.stderr.isatty():
+                    err.print(f"serving {address.url}")
+                await serve_http(app.server, address, app.operator.config.allowed_hosts, stop)
+        tasks.cancel_scope.cancel()
+    return 0
+
+
+async def _watch_signals(stop: anyio.Event, scope: anyio.CancelScope | None) -> None:
+    """The first SIGINT or SIGTERM ends the front in good order, the second ends the process at once."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            if stop.is_set():
+                os._exit(FORCED)
+            stop.set()
+            if scope is not None:
+                scope.cancel()
+
+
+class Progress:
+    """Shows a person at a terminal which upstreams have started, and which have not."""
+
+    name = "progress"
+
+    def offer(self, event: Event) -> None:
+        """Print upstreams that came up or went away."""
+        if isinstance(event, UpstreamReady | UpstreamFailed | UpstreamGone):
+            style = "green" if isinstance(event, UpstreamReady) else "red"
+            err.print(describe(event), style=style, markup=False)

@@ -1,0 +1,1 @@
+"""Pure values and functions: names, URIs, rewriting, events, configuration. No I/O, no event loop, no SDK."""

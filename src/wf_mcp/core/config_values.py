@@ -1,0 +1,115 @@
+"""What a configuration file means, as frozen values: the result of `load_config`.
+
+Everything is resolved: variables expanded, `~` and relative paths made absolute, defaults filled in. Fields that may
+hold secrets stay out of `repr`, so that a logged value gives none away.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from wf_mcp.core.wire import JsonObject
+
+Isolation: TypeAlias = Literal["client", "principal", "shared"]
+Start: TypeAlias = Literal["auto", "eager", "lazy"]
+Identity: TypeAlias = Literal["client", "proxy"]
+NamesStyle: TypeAlias = Literal["auto", "dotted", "safe"]
+Admin: TypeAlias = bool | Literal["write"]
+
+
+@dataclass(frozen=True, slots=True)
+class StdioTransport:
+    """A process to start; `env` holds only what the file names, the edge merges it over the base environment."""
+
+    command: str
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTransport:
+    """A streamable HTTP endpoint."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SseTransport:
+    """An endpoint of the older HTTP+SSE transport."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+Transport: TypeAlias = StdioTransport | HttpTransport | SseTransport
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings:
+    """Our own settings of one upstream: what stands under its `"wf"`."""
+
+    namespace: str | None = None
+    enabled: bool = True
+    timeout: float | None = None
+    init_timeout: float = 60.0
+    isolation: Isolation = "client"
+    start: Start = "auto"
+    identity: Identity = "client"
+    forward_headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One configured MCP server.
+
+    `problem`, where set, says why it cannot be started although the file is good; such an upstream is listed and
+    never started. `digest` changes exactly when a running one would have to be started anew.
+    """
+
+    id: str
+    label: str
+    transport: Transport
+    settings: UpstreamSettings
+    digest: str
+    enabled: bool = True
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamesSettings:
+    """Which form of names is listed, and how long a safe name may be (design D6)."""
+
+    style: NamesStyle = "auto"
+    budget: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownSettings:
+    """How long a child may take: seconds from the end of its stdin to SIGTERM, and from SIGTERM to SIGKILL."""
+
+    eof: float = 2.0
+    term: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One configuration file, checked and resolved; `upstreams` are in the order of the file."""
+
+    file: str
+    upstreams: tuple[Upstream, ...] = ()
+    admin: Admin = True
+    plugins: Mapping[str, JsonObject] = field(default_factory=dict, repr=False)
+    names: NamesSettings = NamesSettings()
+    page_size: int | None = None
+    list_wait: float = 5.0
+    shutdown: ShutdownSettings = ShutdownSettings()
+    tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Bearer tokens of the HTTP front, by the name of who holds them."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host names, beside loopback, under which a reverse proxy serves the HTTP front."""
+    notes: tuple[str, ...] = ()
+    """Remarks for people about what the file says and wf-mcp does not use."""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    """What must never be shown; for `wf_mcp.core.secrets.Secrets`."""

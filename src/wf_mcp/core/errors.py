@@ -1,0 +1,81 @@
+"""What wf-mcp reports on purpose: whose fault it is, and the JSON-RPC code that a client sees.
+
+A type exists only where some caller catches it. The front translates them in one place (`edge/front.py`).
+"""
+
+from typing import Any
+
+INVALID_PARAMS = -32602
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
+"""Handshake revisions only (2025-11-25 server/resources § Error Handling); 2026-07-28 uses `INVALID_PARAMS`."""
+
+
+class WfMcpError(Exception):
+    """Anything wf-mcp reports on purpose; `code` is the JSON-RPC code, `data` the error's data."""
+
+    code: int = INTERNAL_ERROR
+
+    def __init__(self, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data = data
+
+
+class UnknownName(WfMcpError):
+    """The caller named a tool or prompt that nobody offers (server/tools § Error Handling)."""
+
+    code = INVALID_PARAMS
+
+
+class UnknownResource(WfMcpError):
+    """The caller named a URI that no upstream owns; `data.uri` repeats it as the client wrote it."""
+
+    code = RESOURCE_NOT_FOUND
+
+
+class InvalidParams(WfMcpError):
+    """The caller's parameters cannot be used."""
+
+    code = INVALID_PARAMS
+
+
+class NotServed(WfMcpError):
+    """A method that this client cannot have from wf-mcp; the message says why."""
+
+    code = METHOD_NOT_FOUND
+
+
+class RelayedError(WfMcpError):
+    """A JSON-RPC error that the other side of a hop answered with: code, message and data as it sent them."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message, data)
+        self.code = code
+
+
+class UpstreamUnavailable(WfMcpError):
+    """An upstream could not be reached or was lost; the message names it and the reason, the cause is chained."""
+
+
+class LinkLost(UpstreamUnavailable):
+    """The connection went away; `started` is false when the request certainly never reached the upstream."""
+
+    def __init__(self, message: str, *, started: bool) -> None:
+        super().__init__(message)
+        self.started = started
+
+
+class UpstreamTimeout(WfMcpError):
+    """An upstream did not answer within its configured `timeout`."""
+
+
+class ConfigError(WfMcpError):
+    """A configuration that cannot be used; the message names file, line, JSON path, what was found and what is
+    expected.
+    """
+
+
+class PluginError(WfMcpError):
+    """A plug-in that its configuration calls required could not be used."""

@@ -1,0 +1,1 @@
+"""The rim: sockets, processes, files, and the only place that knows FastMCP and the SDK."""

@@ -1,0 +1,178 @@
+"""The three ways to an upstream, brought to one shape: two message streams, and what can be told about a failure."""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport, Upstream
+from wf_mcp.core.errors import UpstreamUnavailable
+from wf_mcp.edge.stdio import StdioChannel, open_stdio
+from wf_mcp.runtime.ports import ProcessView
+
+logger = logging.getLogger(__name__)
+
+CONNECT_TIMEOUT = 30.0
+"""Seconds for connecting and for sending; reading has no limit, since a call may take as long as the client waits."""
+
+CLOSING = 3.0
+"""Seconds for saying goodbye to an HTTP upstream (DELETE of the session)."""
+
+LINE_LIMIT = 256 * 1024 * 1024
+"""Bytes of one message from a stdio upstream; a longer one is skipped as noise."""
+
+
+@dataclass(slots=True)
+class Channel:
+    """A pair of message streams; `trouble` says what the transport last saw go wrong, `post_mortem` why it ended."""
+
+    read: Any
+    write: Any
+    trouble: Callable[[], str | None]
+    post_mortem: Callable[[], Awaitable[str]]
+    process: ProcessView | None = None
+
+
+@asynccontextmanager
+async def open_stdio_channel(
+    upstream: Upstream, stdio: StdioTransport, shutdown: ShutdownSettings, chain: Mapping[str, str]
+) -> AsyncIterator[Channel]:
+    """Start the upstream's process and speak to it over its pipes.
+
+    `chain` is added to its environment: it tells a wf-mcp down there which files are being served above it.
+    """
+    noise = _Noise(upstream.id)
+    async with open_stdio(
+        stdio.command,
+        stdio.args,
+        {**stdio.env, **chain},
+        stdio.cwd,
+        line_limit=LINE_LIMIT,
+        eof_grace=shutdown.eof,
+        term_grace=shutdown.term,
+        on_noise=noise.heard,
+    ) as child:
+
+        async def post_mortem() -> str:
+            return await _exit_reason(child)
+
+        yield Channel(child.read_stream, child.write_stream, lambda: None, post_mortem, child.process)
+
+
+async def _exit_reason(child: StdioChannel) -> str:
+    """How the process ended and what it last wrote to stderr."""
+    with anyio.move_on_after(1.0):
+        await child.process.wait()
+    code = child.process.returncode
+    how = "its process closed its output" if code is None else f"its process ended with {_exit(code)}"
+    tail = child.process.stderr_tail()[-3:]
+    return f"{how}; stderr: {' | '.join(tail)}" if tail else how
+
+
+def _exit(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+class _Noise:
+    """Lines on an upstream's stdout that are not messages: logged, but only so many."""
+
+    LOUD = 20
+
+    def __init__(self, upstream: str) -> None:
+        self._upstream = upstream
+        self._count = 0
+
+    def heard(self, text: str) -> None:
+        self._count += 1
+        if self._count <= self.LOUD:
+            logger.warning("upstream %s wrote something to stdout that is no message: %s", self._upstream, text[:200])
+        if self._count == self.LOUD:
+            logger.warning("upstream %s: further such lines are not logged", self._upstream)
+
+
+@asynccontextmanager
+async def open_http(http: HttpTransport) -> AsyncIterator[Channel]:
+    """Connect over streamable HTTP (2025-11-25 basic/transports § Streamable HTTP)."""
+    seen = _LastAnswer(http.url)
+    async with (
+        seen.client(http.headers) as client,
+        _goodbye(streamable_http_client(http.url, http_client=client, max_sse_event_size=None), seen) as (read, write),
+    ):
+        yield Channel(read, write, seen.trouble, seen.post_mortem)
+
+
+@asynccontextmanager
+async def open_sse(sse: SseTransport) -> AsyncIterator[Channel]:
+    """Connect over HTTP+SSE (2024-11-05 basic/transports)."""
+    seen = _LastAnswer(sse.url)
+
+    def factory(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
+        return seen.client(headers or {})
+
+    async with _goodbye(sse_client(sse.url, headers=dict(sse.headers), httpx_client_factory=factory), seen) as (
+        read,
+        write,
+    ):
+        yield Channel(read, write, seen.trouble, seen.post_mortem)
+
+
+@asynccontextmanager
+async def _goodbye(transport: Any, seen: "_LastAnswer") -> AsyncIterator[tuple[Any, Any]]:
+    """Enter a transport of the SDK's; a server that cannot be reached becomes one clear error."""
+    try:
+        async with transport as streams:
+            yield streams
+    except* httpx2.TransportError as group:
+        error = _first(group)
+        raise UpstreamUnavailable(
+            f"{seen.where} cannot be reached: {type(error).__name__}: {error or 'no answer'}"
+        ) from group
+    except* httpx2.HTTPStatusError as group:
+        raise UpstreamUnavailable(f"{seen.where} answered HTTP {_first(group)}") from group
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+class _LastAnswer:
+    """What the HTTP client of one upstream last saw: the SDK's errors say neither status nor address."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        self._status: int | None = None
+
+    def client(self, headers: Any) -> httpx2.AsyncClient:
+        """An HTTP client that remembers the last refusal."""
+        return httpx2.AsyncClient(
+            headers=dict(headers),
+            timeout=httpx2.Timeout(CONNECT_TIMEOUT, read=None),
+            event_hooks={"response": [self._saw]},
+        )
+
+    async def _saw(self, response: httpx2.Response) -> None:
+        if response.request.method == "POST":
+            self._status = response.status_code if response.status_code >= 400 else None
+
+    def trouble(self) -> str | None:
+        """The HTTP status behind the last error, in words."""
+        if self._status in (401, 403):
+            return f"HTTP {self._status} from {self.where}: check the headers configured for it"
+        return f"HTTP {self._status} from {self.where}" if self._status is not None else None
+
+    async def post_mortem(self) -> str:
+        """Why the connection ended, as far as HTTP tells."""
+        return self.trouble() or f"the connection to {self.where} ended"
+
+
+__all__ = ["Channel", "open_http", "open_sse", "open_stdio_channel"]

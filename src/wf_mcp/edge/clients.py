@@ -1,0 +1,222 @@
+"""The clients of a front: who is connected, how each is addressed, and who still has to hear what.
+
+Handshake clients have a standing connection and hear changes on it, each once, coalesced. Modern ones hear only on a
+listen stream (2026-07-28 basic/patterns/subscriptions), so nothing is sent to them here.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from mcp.server.connection import Connection
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import RequestId
+from pydantic import BaseModel, ConfigDict
+
+from wf_mcp.core.errors import NotServed, RelayedError
+from wf_mcp.core.events import Event
+from wf_mcp.core.notify import notifications_for
+from wf_mcp.core.outbox import Outbox
+from wf_mcp.core.wire import JsonObject
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 100
+"""Different notifications that one client may have waiting; there are three kinds, so that only a defect fills it."""
+
+
+class _AnyResult(BaseModel):
+    """A client's answer, kept whole."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class RawMessage:
+    """A request or notification that is sent as it is: the SDK's session only asks for its dump."""
+
+    def __init__(self, method: str, params: JsonObject | None) -> None:
+        self.method = method
+        self.params = params
+
+    def model_dump(self, **_: Any) -> JsonObject:
+        """The message; the SDK's own models would drop nulls and unknown fields."""
+        return {"method": self.method} if self.params is None else {"method": self.method, "params": self.params}
+
+
+class RequestPort:
+    """A client as addressed during one of its requests: what is sent rides that request's own stream."""
+
+    def __init__(self, client: str, session: ServerSession, request_id: RequestId, connection: Connection) -> None:
+        self._client = client
+        self._session: Any = session
+        self._request_id = request_id
+        self._connection = connection
+
+    @property
+    def client(self) -> str:
+        """Which client this is."""
+        return self._client
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Send the client a request; raises `RelayedError` with the client's own refusal."""
+        await self._connection.initialized.wait()
+        related = ServerMessageMetadata(related_request_id=self._request_id)
+        try:
+            answer = await self._session.send_request(RawMessage(method, params or None), _AnyResult, metadata=related)
+        except MCPError as error:
+            raise RelayedError(error.code, error.message, error.data) from error
+        return dict(answer.model_dump(by_alias=True, exclude_unset=True))
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        """Send the client a notification."""
+        await self._session.send_notification(RawMessage(method, params or None), related_request_id=self._request_id)
+
+
+class StandingPort:
+    """A client as addressed outside any request: on stdio the pipe, over HTTP its GET stream."""
+
+    def __init__(self, client: str, connection: Connection) -> None:
+        self._client = client
+        self._connection = connection
+
+    @property
+    def client(self) -> str:
+        """Which client this is."""
+        return self._client
+
+    @property
+    def initialized(self) -> bool:
+        """Whether the client has said `notifications/initialized`."""
+        return self._connection.initialized.is_set()
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Send the client a request, once it is initialized; raises `RelayedError` with its refusal."""
+        await self._connection.initialized.wait()
+        try:
+            return await self._connection.outbound.send_raw_request(method, params or None)
+        except MCPError as error:
+            raise RelayedError(error.code, error.message, error.data) from error
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        """Send the client a notification."""
+        await self._connection.initialized.wait()
+        await self._connection.outbound.notify(method, params or None)
+
+
+class ModernPort:
+    """A modern client during one of its requests: it can be told what belongs to the request, and never asked."""
+
+    def __init__(self, client: str, session: ServerSession, request_id: RequestId) -> None:
+        self._client = client
+        self._session: Any = session
+        self._request_id = request_id
+
+    @property
+    def client(self) -> str:
+        """Which client this is."""
+        return self._client
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Refuse: a 2026-07-28 client is asked through `input_required` results, which wf-mcp does not make yet."""
+        raise NotServed(
+            f"{method}: this client speaks 2026-07-28, and wf-mcp cannot yet pass questions of older servers on to it"
+        )
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        """Send what may travel on a request's own stream: its progress, and log messages if it asked for them."""
+        if method in ("notifications/progress", "notifications/message"):
+            await self._session.send_notification(
+                RawMessage(method, params or None), related_request_id=self._request_id
+            )
+
+
+class Client:
+    """One connected handshake client and its backlog."""
+
+    def __init__(self, key: str, port: StandingPort) -> None:
+        self.key = key
+        self.port = port
+        self.initialize: JsonObject = {}
+        self.ended = anyio.Event()
+        self._outbox: Outbox[str] = Outbox(BACKLOG)
+        self._news = anyio.Event()
+
+    def offer(self, method: str) -> None:
+        """Queue a notification without parameters; one that waits already is not queued again.
+
+        A client that is not initialized yet has seen no list, so that nothing in one can have changed for it.
+        """
+        if not self.port.initialized:
+            return
+        if not self._outbox.offer(method):
+            logger.warning("client %s reads nothing; it hears no more", self.key)
+            self.ended.set()
+        self._news.set()
+
+    async def deliver(self) -> None:
+        """Send what is queued until the client is gone; one client that reads slowly holds up nobody else."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._send, name=f"notifications for {self.key}")
+            await self.ended.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _send(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news = anyio.Event()
+            for method in self._outbox.take():
+                await self.port.tell(method, {})
+
+
+class SessionSink:
+    """Tells every connected handshake client, once each, what an event means for it (design D9)."""
+
+    name = "sessions"
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Client] = {}
+        self._elsewhere: set[str] = set()
+        self._tasks: TaskGroup | None = None
+
+    def run_in(self, tasks: TaskGroup) -> None:
+        """Let `tasks` own the sending tasks from now on."""
+        self._tasks = tasks
+
+    def connect(self, key: str, connection: Connection) -> Client:
+        """Register a client; it is forgotten when its connection ends."""
+        client = Client(key, StandingPort(key, connection))
+        self._clients[key] = client
+        if self._tasks is None:
+            raise RuntimeError("the session sink is not running")
+        self._tasks.start_soon(client.deliver, name=f"client {key}")
+        connection.exit_stack.callback(self._forget, client)
+        return client
+
+    def _forget(self, client: Client) -> None:
+        client.ended.set()
+        if self._clients.get(client.key) is client:
+            del self._clients[client.key]
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def offer(self, event: Event) -> None:
+        """Queue what `event` means for every client that is not told by another sink."""
+        for method, _ in notifications_for(event):
+            for key, client in self._clients.items():
+                if key not in self._elsewhere:
+                    client.offer(method)
+
+    @contextmanager
+    def told_elsewhere(self, key: str) -> Iterator[None]:
+        """For the time of one request, leave client `key` to the sink of that request."""
+        self._elsewhere.add(key)
+        try:
+            yield
+        finally:
+            self._elsewhere.discard(key)

@@ -1,0 +1,182 @@
+"""The wire lane: a middleware outside everything of the SDK's that sees raw requests and returns raw results (design
+D1).
+
+What concerns upstreams is answered here and never becomes a model; what concerns wf-mcp itself goes on to FastMCP.
+Errors are turned into the wire's in this one place.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp.server.context import CallNext
+from mcp.shared.exceptions import MCPError
+from mcp_types import SERVER_INFO_META_KEY
+from pydantic import BaseModel
+
+from wf_mcp.core.errors import (
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    NotServed,
+    RelayedError,
+    UnknownName,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    WfMcpError,
+)
+from wf_mcp.core.kinds import KIND_OF_LIST, TOOLS
+from wf_mcp.core.merge import merged_capabilities, merged_instructions
+from wf_mcp.core.names import ADMIN
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.callers import Callers, Context, is_modern
+from wf_mcp.edge.lists import Lists
+from wf_mcp.runtime.dispatch import TARGET, Dispatch
+from wf_mcp.runtime.mounts import Mounts, offers
+from wf_mcp.runtime.ports import Caller
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[Context, CallNext], Awaitable[Any]]
+
+SAFE_ADMIN = ADMIN.replace(".", "_")
+
+CACHEABLE = frozenset({"server/discover", "resources/read", *KIND_OF_LIST})
+"""Methods whose modern results carry cache hints (2026-07-28 server/utilities/caching § Cacheable Results)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backstage:
+    """What the lane works with."""
+
+    callers: Callers
+    mounts: Mounts
+    lists: Lists
+    dispatch: Dispatch
+    identity: JsonObject
+    admin: Callable[[], bool]
+    mask: Callable[[str], str]
+
+
+class WireLane:
+    """The middleware; put it first in `Server.middleware`."""
+
+    def __init__(self, backstage: Backstage) -> None:
+        self._stage = backstage
+        self._handlers: dict[str, Handler] = {
+            "initialize": self._initialize,
+            "server/discover": self._discover,
+            "completion/complete": self._complete,
+            "resources/subscribe": self._not_served("wf-mcp does not pass resource subscriptions on yet"),
+            "subscriptions/listen": self._not_served(
+                "wf-mcp cannot be listened to yet; ask for the lists again to see changes"
+            ),
+            **dict.fromkeys(TARGET, self._call),
+            **dict.fromkeys(KIND_OF_LIST, self._list),
+        }
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> Any:
+        """Answer what upstreams serve; let everything else go on."""
+        handler = self._handlers.get(ctx.method) if ctx.request_id is not None else None
+        if handler is None:
+            return await call_next(ctx)
+        try:
+            return await handler(ctx, call_next)
+        except WfMcpError as error:
+            raise self._wire_error(error, modern=is_modern(ctx)) from error
+
+    async def _initialize(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        """Answer for all upstreams at once (2025-11-25 basic/lifecycle; matrix B.1 `initialize`)."""
+        answer = _plain(await call_next(ctx))
+        return await self._face(self._stage.callers.arrived(ctx), answer)
+
+    async def _discover(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        answer = _plain(await call_next(ctx))
+        return self._stamped(ctx, await self._face(self._stage.callers.of(ctx), answer))
+
+    async def _face(self, caller: Caller, answer: JsonObject) -> JsonObject:
+        """`answer` with the capabilities and instructions of everything behind us, as far as they are known in time."""
+        attended = self._stage.mounts.attend(caller, wake=False)
+        for _, session in attended:
+            if session is not None and not await session.settled():
+                session.owe_everything()
+        known = offers(attended)
+        merged = merged_capabilities(known, own_tools=self._stage.admin(), modern=caller.era == "modern")
+        face = {**answer, "capabilities": merged}
+        face.pop("instructions", None)
+        instructions = merged_instructions(known)
+        return face if instructions is None else {**face, "instructions": instructions}
+
+    async def _list(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        kind = KIND_OF_LIST[ctx.method]
+        caller = self._stage.callers.of(ctx)
+        own: list[JsonObject] = []
+        if kind is TOOLS and self._stage.admin():
+            own = _plain(await call_next(replace(ctx, params=_without_cursor(ctx.params)))).get("tools", [])
+        result = await self._stage.lists.answer(caller, kind, (ctx.params or {}).get("cursor"), own)
+        return self._stamped(ctx, result)
+
+    async def _call(self, ctx: Context, call_next: CallNext) -> Any:
+        params = dict(ctx.params or {})
+        name = params.get("name")
+        if ctx.method == "tools/call" and isinstance(name, str) and name.startswith((ADMIN, SAFE_ADMIN)):
+            return await self._admin(ctx, call_next, params, name)
+        try:
+            result = await self._stage.dispatch.call(self._stage.callers.of(ctx), ctx.method, params)
+        except (UpstreamUnavailable, UpstreamTimeout) as error:
+            if ctx.method != "tools/call":
+                raise
+            # The model can react to an absent upstream, so it is told in a result (matrix B.1 `tools/call`).
+            result = {"content": [{"type": "text", "text": self._stage.mask(error.message)}], "isError": True}
+        return self._stamped(ctx, result)
+
+    async def _admin(self, ctx: Context, call_next: CallNext, params: JsonObject, name: str) -> Any:
+        if not self._stage.admin():
+            raise UnknownName(f"Unknown tool: {name}")
+        dotted = name if name.startswith(ADMIN) else ADMIN + name.removeprefix(SAFE_ADMIN)
+        return await call_next(replace(ctx, params={**params, "name": dotted}))
+
+    async def _complete(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        return self._stamped(
+            ctx, await self._stage.dispatch.complete(self._stage.callers.of(ctx), dict(ctx.params or {}))
+        )
+
+    def _not_served(self, why: str) -> Handler:
+        async def refuse(ctx: Context, call_next: CallNext) -> Any:
+            raise NotServed(f"{ctx.method}: {why}")
+
+        return refuse
+
+    def _wire_error(self, error: WfMcpError, *, modern: bool) -> MCPError:
+        """The JSON-RPC error for `error`: what an upstream said stays as it is, but for the one code that the eras do
+        not share.
+        """
+        code = INVALID_PARAMS if modern and error.code == RESOURCE_NOT_FOUND else error.code
+        said = error.message if isinstance(error, RelayedError) else self._stage.mask(error.message)
+        return MCPError(code, said, error.data)
+
+    def _stamped(self, ctx: Context, result: JsonObject) -> JsonObject:
+        """`result` with what every modern result has to carry (2026-07-28 basic/index); handshake results stay as they
+        are.
+        """
+        if not is_modern(ctx):
+            return result
+        meta = result.get("_meta")
+        stamped = {
+            "resultType": "complete",
+            **result,
+            "_meta": {**(meta if isinstance(meta, dict) else {}), SERVER_INFO_META_KEY: self._stage.identity},
+        }
+        if ctx.method in CACHEABLE:
+            stamped.update(ttlMs=0, cacheScope="private")
+        return stamped
+
+
+def _plain(result: Any) -> JsonObject:
+    if isinstance(result, BaseModel):
+        return dict(result.model_dump(by_alias=True, mode="json", exclude_none=True))
+    return dict(result or {})
+
+
+def _without_cursor(params: Any) -> Any:
+    return {key: value for key, value in params.items() if key != "cursor"} if params else params

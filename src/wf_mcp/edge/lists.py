@@ -1,0 +1,54 @@
+"""One list request answered: the upstreams' components and wf-mcp's own, in the form of names that this client gets,
+page by page.
+"""
+
+import secrets
+from collections.abc import Callable
+
+from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind
+from wf_mcp.core.paging import page
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.listing import Listing, Listings
+from wf_mcp.runtime.ports import Caller
+
+PARTIAL = "wf-mcp/partial"
+"""The `_meta` key that names upstreams missing from a list, or in it with what they offered before."""
+
+
+class Lists:
+    """Builds list results, keeping the last one of each kind as long as nothing in it changed."""
+
+    def __init__(self, listings: Listings, page_size: Callable[[], int | None]) -> None:
+        self._listings = listings
+        self._page_size = page_size
+        self._key = secrets.token_bytes(32)
+        self._kept: dict[tuple[str, str, str], tuple[str, list[JsonObject]]] = {}
+
+    async def answer(self, caller: Caller, kind: Kind, cursor: object, own: list[JsonObject]) -> JsonObject:
+        """The result of one list request; raises `InvalidParams` for a cursor that is not of this list."""
+        listing = await self._listings.listing(caller, kind)
+        items = self._items(caller, kind, listing)
+        if own:
+            items = items + [_safe_own(tool) if caller.style == "safe" else tool for tool in own]
+        size = self._page_size()
+        part, following = page(items, cursor, kind=kind.name, size=size, state=listing.state, key=self._key)
+        result: JsonObject = {kind.key: list(part)}
+        if following is not None:
+            result["nextCursor"] = following
+        if listing.missing:
+            result["_meta"] = {PARTIAL: list(listing.missing)}
+        return result
+
+    def _items(self, caller: Caller, kind: Kind, listing: Listing) -> list[JsonObject]:
+        key = (caller.audience, kind.name, caller.style)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] != listing.state:
+            safe = caller.style == "safe" and kind in (TOOLS, PROMPTS)
+            items = [{**entry.item, kind.field: entry.safe} if safe else entry.item for entry in listing.entries]
+            kept = (listing.state, items)
+            self._kept[key] = kept
+        return kept[1]
+
+
+def _safe_own(tool: JsonObject) -> JsonObject:
+    return {**tool, "name": str(tool["name"]).replace(".", "_")}

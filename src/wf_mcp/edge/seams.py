@@ -1,0 +1,32 @@
+"""Every private name of a dependency that wf-mcp uses, each with its reason (design D3).
+
+`tests/edge/test_seams.py` names what is missing when a release moves one of them.
+"""
+
+from typing import Any
+
+from fastmcp import FastMCP
+from mcp.server.connection import Connection
+from mcp.server.lowlevel.server import Server
+from mcp.server.session import ServerSession
+
+
+def low_level_server(server: FastMCP) -> Server[Any]:
+    """The SDK server inside a FastMCP server: `FastMCP._mcp_server` (seen in fastmcp 4.2.3).
+
+    Reason: the SDK's public middleware list, which the wire lane stands in, is reachable through this object only, and
+    so is running a FastMCP server over streams of our own.
+    """
+    low: Server[Any] = server._mcp_server
+    return low
+
+
+def connection_of(session: ServerSession) -> Connection:
+    """The connection behind a request's session object: `ServerSession._connection` (seen in mcp 2.3.0).
+
+    Reason: a session object lives for one request, while the connection has what outlives it: scratch state, the
+    standalone channel, and the exit stack that says when the client is gone. The SDK's HTTP manager builds the
+    connection, so there is no other way to it; a front that builds its own connections does not need this.
+    """
+    connection: Connection = session._connection
+    return connection

@@ -1,0 +1,189 @@
+"""Opens links to upstreams: our stdio transport, or the SDK's HTTP and SSE streams, under the SDK's dispatcher (design
+D2).
+
+Knows transports and the handshake; what is said over a link afterwards is the runtime's business.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import anyio
+from mcp.shared.dispatcher import CallOptions, DispatchContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.transport_context import TransportContext
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport, Upstream
+from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.channels import Channel, open_http, open_sse, open_stdio_channel
+from wf_mcp.runtime.ports import Hello, Inbox, Link, ProcessView
+
+logger = logging.getLogger(__name__)
+
+
+class SdkLink:
+    """A link over one `JSONRPCDispatcher`."""
+
+    def __init__(self, upstream: Upstream, channel: Channel, inbox: Inbox) -> None:
+        self._upstream = upstream
+        self._channel = channel
+        self._inbox = inbox
+        self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(channel.read, channel.write)
+        self._headers: dict[str, str] = {}
+        self._gone = anyio.Event()
+        self._initialized: JsonObject = {}
+        self._why: str | None = None
+
+    @property
+    def initialized(self) -> JsonObject:
+        """The upstream's `initialize` result, as it sent it."""
+        return self._initialized
+
+    @property
+    def process(self) -> ProcessView | None:
+        """The child process behind a stdio link."""
+        return self._channel.process
+
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Read from the upstream until it closes the connection."""
+        try:
+            await self._dispatcher.run(self._on_request, self._on_notify, self._intercept, task_status=task_status)
+        finally:
+            self._gone.set()
+
+    async def handshake(self, hello: Hello) -> None:
+        """Initialize (2025-11-25 basic/lifecycle § Initialization).
+
+        Raises `UpstreamUnavailable` where the upstream does not answer in time, refuses, or wants a version that we do
+        not know.
+        """
+        params: JsonObject = {
+            "protocolVersion": hello.protocol_version,
+            "capabilities": hello.capabilities,
+            "clientInfo": hello.client_info,
+        }
+        limit = self._upstream.settings.init_timeout
+        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": False}
+        try:
+            answer = await self._dispatcher.send_raw_request("initialize", params, opts)
+        except MCPError as error:
+            raise UpstreamUnavailable(await self._why_no_handshake(error, limit)) from error
+        version = answer.get("protocolVersion")
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            raise UpstreamUnavailable(
+                f"it answered initialize with the protocol version {version!r}, which wf-mcp does not speak"
+            )
+        self._initialized = answer
+        self._headers = {MCP_PROTOCOL_VERSION_HEADER: str(version)}
+        await self.notify("notifications/initialized", None)
+
+    async def _why_no_handshake(self, error: MCPError, limit: float) -> str:
+        if error.code == REQUEST_TIMEOUT:
+            return f"it did not answer initialize within {limit:g} s (setting wf.init_timeout)"
+        if _is_closed(error):
+            return f"it went away before it answered initialize: {await self._channel.post_mortem()}"
+        said = self._channel.trouble()
+        return f"it answered initialize with error {error.code}: {error.message}" + (f" ({said})" if said else "")
+
+    async def request(
+        self,
+        method: str,
+        params: JsonObject | None,
+        *,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> JsonObject:
+        """Send one request; see `Link.request`."""
+        if self._gone.is_set():
+            raise LinkLost(self._why or await self._channel.post_mortem(), started=False)
+        opts: CallOptions = {"headers": {**self._headers, **(headers or {})}}
+        if timeout is not None:
+            opts["timeout"] = timeout
+        try:
+            return await self._dispatcher.send_raw_request(method, params, opts)
+        except MCPError as error:
+            raise await self._translated(error, method, timeout) from error
+
+    async def _translated(self, error: MCPError, method: str, timeout: float | None) -> WfMcpError:
+        if error.code == REQUEST_TIMEOUT and timeout is not None:
+            return UpstreamTimeout(
+                f"Upstream {self._upstream.id!r} did not answer {method} within {timeout:g} s; "
+                "the request was cancelled there"
+            )
+        if _is_closed(error):
+            return LinkLost(await self._channel.post_mortem(), started=True)
+        if error.code == INVALID_REQUEST and error.message == "Session terminated":
+            self._why = "it no longer knows our session"
+            self._gone.set()
+            return LinkLost(self._why, started=False)
+        if trouble := self._channel.trouble():
+            return RelayedError(error.code, f"{error.message} ({trouble})", error.data)
+        return RelayedError(error.code, error.message, error.data)
+
+    async def notify(self, method: str, params: JsonObject | None) -> None:
+        """Send one notification; dropped when the connection is gone."""
+        await self._dispatcher.notify(method, params, {"headers": self._headers})
+
+    async def closed(self) -> str:
+        """Return, with the reason, once the connection is gone."""
+        await self._gone.wait()
+        return self._why or await self._channel.post_mortem()
+
+    async def _on_request(
+        self, context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        if method == "ping":
+            return {}
+        try:
+            return await self._inbox.asked(method, params)
+        except WfMcpError as error:
+            raise MCPError(error.code, error.message, error.data) from error
+
+    async def _on_notify(
+        self, context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+    ) -> None:
+        """Nothing is left for this hook: `_intercept` takes every notification in the order of arrival."""
+
+    def _intercept(self, method: str, params: Mapping[str, Any] | None) -> bool:
+        self._inbox.heard(method, params)
+        return True
+
+
+class SdkConnector:
+    """Opens an `SdkLink` for each kind of transport."""
+
+    def __init__(self, shutdown: Callable[[], ShutdownSettings], chain: Mapping[str, str]) -> None:
+        self._shutdown = shutdown
+        self._chain = chain
+
+    @asynccontextmanager
+    async def open(self, upstream: Upstream, hello: Hello, inbox: Inbox) -> AsyncIterator[Link]:
+        """Start or connect to `upstream`, complete the handshake, and close everything on the way out."""
+        async with self._channel(upstream) as channel:
+            link = SdkLink(upstream, channel, inbox)
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(link.run)
+                await link.handshake(hello)
+                try:
+                    yield link
+                finally:
+                    tasks.cancel_scope.cancel()
+
+    def _channel(self, upstream: Upstream) -> AbstractAsyncContextManager[Channel]:
+        match upstream.transport:
+            case StdioTransport() as stdio:
+                return open_stdio_channel(upstream, stdio, self._shutdown(), self._chain)
+            case HttpTransport() as http:
+                return open_http(http)
+            case SseTransport() as sse:
+                return open_sse(sse)
+
+
+def _is_closed(error: MCPError) -> bool:
+    return error.code == CONNECTION_CLOSED and error.message == "Connection closed"

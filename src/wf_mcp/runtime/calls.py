@@ -1,0 +1,147 @@
+"""Calls in flight on one session, and the way back to their callers: progress, logs and questions (matrix B.3, B.4).
+
+A progress token belongs to one hop, so each call gets a token of ours and its caller hears its own again. What an
+upstream asks goes to the client whose call is in flight; where that is more than one client, nobody is asked rather
+than the wrong one.
+"""
+
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from wf_mcp.core.errors import INTERNAL_ERROR, NotServed, RelayedError
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.ports import ClientPort
+
+PROGRESS = "notifications/progress"
+
+
+Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
+"""Starts a task that lives as long as the session's connection."""
+
+
+class Delivery:
+    """Notifications on their way to one client: in order, by a task that exists only while something waits."""
+
+    def __init__(self, port: ClientPort, spawn: Spawn) -> None:
+        self.port = port
+        self._spawn = spawn
+        self._waiting: deque[tuple[str, JsonObject]] = deque()
+        self._idle: anyio.Event | None = None
+
+    def tell(self, method: str, params: JsonObject) -> None:
+        """Queue a notification; returns at once."""
+        self._waiting.append((method, params))
+        if self._idle is None:
+            self._idle = anyio.Event()
+            self._spawn(self._drain)
+
+    async def settled(self) -> None:
+        """Return once everything queued has been sent."""
+        if self._idle is not None:
+            await self._idle.wait()
+
+    def close(self) -> None:
+        """Send no more: the caller has its result, or the connection, and the sending task with it, is gone."""
+        self._waiting.clear()
+        if self._idle is not None:
+            self._idle.set()
+            self._idle = None
+
+    async def _drain(self) -> None:
+        idle = self._idle
+        try:
+            while self._waiting:
+                await self.port.tell(*self._waiting.popleft())
+        finally:
+            self._idle = None
+            if idle is not None:
+                idle.set()
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request on its way: how its caller is reached, and the progress token that the caller gave."""
+
+    delivery: Delivery | None
+    token: str | int | None = None
+
+    def tell(self, method: str, params: JsonObject) -> None:
+        """Queue a notification for the caller, in order."""
+        if self.delivery is not None:
+            self.delivery.tell(method, params)
+
+    async def settled(self) -> None:
+        """Return once the caller has everything that came before the result."""
+        if self.delivery is not None:
+            await self.delivery.settled()
+
+
+class Calls:
+    """The calls in flight on one session."""
+
+    def __init__(self) -> None:
+        self._open: dict[Call, None] = {}
+        self._by_token: dict[int, Call] = {}
+        self._last_token = 0
+
+    def abandon(self) -> None:
+        """Deliver nothing more to anybody: the connection is gone."""
+        for call in self._open:
+            if call.delivery is not None:
+                call.delivery.close()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @contextmanager
+    def opened(self, port: ClientPort | None, params: JsonObject, spawn: Spawn) -> Iterator[tuple[Call, JsonObject]]:
+        """Register a call; yields it and its parameters with the progress token of this hop."""
+        call = Call(Delivery(port, spawn) if port is not None else None)
+        self._open[call] = None
+        ours: int | None = None
+        meta = params.get("_meta")
+        if isinstance(meta, dict) and "progressToken" in meta:
+            call.token = meta["progressToken"]
+            self._last_token += 1
+            ours = self._last_token
+            self._by_token[ours] = call
+            params = {**params, "_meta": {**meta, "progressToken": ours}}
+        try:
+            yield call, params
+        finally:
+            del self._open[call]
+            if ours is not None:
+                del self._by_token[ours]
+            if call.delivery is not None:
+                call.delivery.close()
+
+    def progress(self, params: Mapping[str, Any]) -> None:
+        """Hand a progress notification to the call that it belongs to; late ones are dropped."""
+        token = params.get("progressToken")
+        call = self._by_token.get(token) if isinstance(token, int) else None
+        if call is not None:
+            call.tell(PROGRESS, {**params, "progressToken": call.token})
+
+    def sole(self) -> Call | None:
+        """The newest call in flight if all calls in flight are one client's."""
+        reachable = [call for call in self._open if call.delivery is not None]
+        clients = {call.delivery.port.client for call in reachable if call.delivery is not None}
+        return reachable[-1] if len(clients) == 1 else None
+
+    def to_ask(self, standing: ClientPort | None) -> ClientPort:
+        """Whom a question of the upstream is for; raises where that is nobody, or cannot be told."""
+        call = self.sole()
+        if call is not None and call.delivery is not None:
+            return call.delivery.port
+        if any(call.delivery is not None for call in self._open):
+            raise RelayedError(
+                INTERNAL_ERROR, "Several clients have calls in flight on this shared session; none of them is asked"
+            )
+        if standing is None:
+            raise NotServed("No client can be asked now: no client's call is in flight on this session")
+        return standing

@@ -1,0 +1,198 @@
+"""What one session's upstream lists: every page, kept until the upstream says that it changed.
+
+A list is loaded in the session's own task and asked for by many; nobody waits longer than they said, and an answer
+given without a list is made good by a change event once the list is there.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import anyio
+
+from wf_mcp.core.errors import METHOD_NOT_FOUND, LinkLost, RelayedError, WfMcpError
+from wf_mcp.core.kinds import KINDS, Kind, KindName
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.ports import Link
+
+logger = logging.getLogger(__name__)
+
+Items = tuple[JsonObject, ...]
+
+PAGE_CAP = 1000
+"""Pages followed in one list; more than any real server has, and an end to one that never ends."""
+
+PAGE_TIMEOUT = 60.0
+"""Seconds allowed for one page."""
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried."""
+
+    items: Items | None = None
+    generation: int = 0
+    loaded: int = -1
+    failed: int = -1
+    failure: str | None = None
+    owed: bool = False
+    loading: bool = False
+    since: float = 0.0
+    wanted: anyio.Event = field(default_factory=anyio.Event)
+    changed: anyio.Event = field(default_factory=anyio.Event)
+
+    def settled(self, generation: int) -> bool:
+        return self.loaded >= generation or self.failed >= generation
+
+    def want(self) -> None:
+        if not self.wanted.is_set():
+            self.wanted.set()
+            if not self.loading:
+                self.since = time.monotonic()
+
+    def announce(self) -> None:
+        self.changed.set()
+        self.changed = anyio.Event()
+
+
+class Catalogue:
+    """The lists of one session.
+
+    `on_late` is called with a kind whose list arrived, or came back different, after somebody was answered without it.
+    """
+
+    def __init__(self, label: str, on_late: Callable[[Kind], None], list_wait: float) -> None:
+        self._label = label
+        self._list_wait = list_wait
+        self._born = time.monotonic()
+        self._on_late = on_late
+        self._shelves: dict[KindName, _Shelf] = {kind.name: _Shelf() for kind in KINDS}
+
+    def stale(self, kind: Kind) -> None:
+        """Forget that `kind` is up to date; it is fetched again when next asked for."""
+        self._shelves[kind.name].generation += 1
+
+    def owe(self, kind: Kind) -> None:
+        """Remember that somebody was answered without `kind`, so that its arrival is announced."""
+        self._shelves[kind.name].owed = True
+
+    def peek(self, kind: Kind) -> Items | None:
+        """The list as last loaded, stale or not; `None` if it never was."""
+        return self._shelves[kind.name].items
+
+    def failure(self, kind: Kind) -> str | None:
+        """Why `kind` could not be listed, if the last attempt failed."""
+        return self._shelves[kind.name].failure
+
+    def fresh(self, kind: Kind) -> bool:
+        """Whether the list as last loaded is up to date."""
+        shelf = self._shelves[kind.name]
+        return shelf.loaded >= shelf.generation
+
+    async def get(self, kind: Kind) -> tuple[Items, bool]:
+        """The list of `kind` and whether it is up to date.
+
+        Waits for an outdated list, but never beyond `list_wait` seconds after it was first wanted: an upstream that
+        does not answer holds up the first who ask, not everybody after them.
+        """
+        shelf = self._shelves[kind.name]
+        want = shelf.generation
+        if shelf.loaded < want:
+            retry = shelf.failed >= want
+            shelf.want()
+            if not retry:
+                with anyio.move_on_after(max(0.0, shelf.since + self._list_wait - time.monotonic())):
+                    while not shelf.settled(want):
+                        await shelf.changed.wait()
+        fresh = shelf.loaded >= want
+        if not fresh:
+            shelf.owed = True
+        return shelf.items or (), fresh
+
+    async def serve(self, link: Link) -> None:
+        """Load lists over `link`, all of them now and each again when it is wanted, until cancelled."""
+        capabilities = link.initialized.get("capabilities") or {}
+        async with anyio.create_task_group() as loaders:
+            for kind in KINDS:
+                shelf = self._shelves[kind.name]
+                shelf.generation += 1
+                shelf.owed = shelf.owed or shelf.items is not None
+                shelf.loading = False
+                shelf.want()
+                shelf.since = self._born if shelf.items is None else shelf.since
+                loaders.start_soon(
+                    self._load, link, kind, kind.capability in capabilities, name=f"list {kind.name} of {self._label}"
+                )
+
+    async def _load(self, link: Link, kind: Kind, offered: bool) -> None:
+        shelf = self._shelves[kind.name]
+        while True:
+            await shelf.wanted.wait()
+            shelf.wanted = anyio.Event()
+            generation = shelf.generation
+            shelf.loading = True
+            try:
+                items = await self._fetch(link, kind) if offered else ()
+            except LinkLost:
+                return
+            except WfMcpError as error:
+                logger.warning("upstream %s: %s failed: %s", self._label, kind.method, error)
+                shelf.failed, shelf.failure = generation, str(error)
+            else:
+                self._put(kind, items, generation)
+            shelf.loading = False
+            shelf.announce()
+
+    def _put(self, kind: Kind, items: Items, generation: int) -> None:
+        shelf = self._shelves[kind.name]
+        late = shelf.owed and items != (shelf.items or ())
+        if shelf.items != items:
+            shelf.items = items
+        shelf.loaded, shelf.failure, shelf.owed = generation, None, False
+        if late:
+            self._on_late(kind)
+
+    async def _fetch(self, link: Link, kind: Kind) -> Items:
+        items: list[JsonObject] = []
+        seen: set[str] = set()
+        cursor: str | None = None
+        for _ in range(PAGE_CAP):
+            params: JsonObject = {} if cursor is None else {"cursor": cursor}
+            try:
+                result = await link.request(kind.method, params, timeout=PAGE_TIMEOUT)
+            except RelayedError as error:
+                if error.code == METHOD_NOT_FOUND:
+                    return ()
+                raise
+            items.extend(self._valid(result.get(kind.key), kind))
+            following = result.get("nextCursor")
+            if not isinstance(following, str):
+                return tuple(items)
+            if following in seen:
+                logger.warning(
+                    "upstream %s: %s repeated the cursor %r; the list ends there", self._label, kind.method, following
+                )
+                return tuple(items)
+            seen.add(following)
+            cursor = following
+        logger.warning(
+            "upstream %s: %s has more than %d pages; the rest is left out", self._label, kind.method, PAGE_CAP
+        )
+        return tuple(items)
+
+    def _valid(self, entries: object, kind: Kind) -> list[JsonObject]:
+        """The entries that can be offered; a malformed one costs itself, not the list."""
+        if not isinstance(entries, list):
+            logger.warning("upstream %s: %s answered without a list of %s", self._label, kind.method, kind.key)
+            return []
+        good = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get(kind.field), str)]
+        if len(good) < len(entries):
+            logger.warning(
+                "upstream %s: %d entries of %s have no %s and are left out",
+                self._label,
+                len(entries) - len(good),
+                kind.method,
+                kind.field,
+            )
+        return good

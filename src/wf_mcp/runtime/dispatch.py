@@ -1,0 +1,100 @@
+"""One call from request to result: every step is called from here, in order (`style.md` section 3.3)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wf_mcp.core.errors import InvalidParams, RelayedError
+from wf_mcp.core.kinds import PROMPTS, TOOLS
+from wf_mcp.core.rewrite import map_error_data, web_uris
+from wf_mcp.core.uris import is_web
+from wf_mcp.core.views import Result
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.plugin.chain import apply_results, compose_interceptors
+from wf_mcp.plugin.types import CallInfo, CallInterceptor, CallRequest, OnFailure, Owned
+from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.resolve import Resolver, Route
+
+TARGET = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The parameter that says what a call is for."""
+
+
+class Dispatch:
+    """Takes a client's call to the upstream that answers it, and the answer back."""
+
+    def __init__(
+        self, resolver: Resolver, interceptors: Callable[[], tuple[Owned[CallInterceptor], ...]], on_failure: OnFailure
+    ) -> None:
+        self._resolver = resolver
+        self._interceptors = interceptors
+        self._on_failure = on_failure
+
+    async def call(self, caller: Caller, method: str, params: JsonObject) -> JsonObject:
+        """Relay `tools/call`, `prompts/get` or `resources/read`; returns the upstream's result with public URIs.
+
+        Raises `WfMcpError`: the caller's mistakes, the upstream's own errors, and its absence.
+        """
+        target = params.get(TARGET[method])
+        if not isinstance(target, str):
+            raise InvalidParams(f"{method} needs a string {TARGET[method]!r} in its params")
+        route = await self._route(caller, method, target)
+        interceptors = self._interceptors()
+        if not interceptors:
+            return await self._relay(caller, route, method, target, params)
+
+        async def innermost(request: CallRequest) -> Result:
+            return Result(await self._relay(caller, route, method, target, request.params))
+
+        call = compose_interceptors(interceptors, innermost, self._on_failure)
+        result = await call(CallRequest(method, target, params, route.mount.id, route.mount.label))
+        return dict(result.raw)
+
+    async def complete(self, caller: Caller, params: JsonObject) -> JsonObject:
+        """Relay `completion/complete` to the upstream that its `ref` names (2025-11-25 server/utilities/completion)."""
+        ref = params.get("ref")
+        if not isinstance(ref, dict):
+            raise InvalidParams("completion/complete needs a 'ref' object in its params")
+        if isinstance(ref.get("uri"), str):
+            route = await self._resolver.uri(caller, ref["uri"])
+            local = {**ref, "uri": route.local}
+        elif isinstance(ref.get("name"), str):
+            route = await self._resolver.name(caller, PROMPTS, ref["name"])
+            local = {**ref, "name": route.local}
+        else:
+            raise InvalidParams("the 'ref' of completion/complete needs a 'name' or a 'uri'")
+        return await route.session.request("completion/complete", {**params, "ref": local}, port=caller.port)
+
+    async def _route(self, caller: Caller, method: str, target: str) -> Route:
+        if method == "resources/read":
+            return await self._resolver.uri(caller, target)
+        return await self._resolver.name(caller, TOOLS if method == "tools/call" else PROMPTS, target)
+
+    async def _relay(
+        self, caller: Caller, route: Route, method: str, target: str, params: Mapping[str, Any]
+    ) -> JsonObject:
+        try:
+            result = await route.session.request(
+                method, {**params, TARGET[method]: route.local}, port=caller.port, headers=self._headers(caller, route)
+            )
+        except RelayedError as error:
+            raise RelayedError(error.code, error.message, _error_data(error.data, route, target)) from error
+        if method == "resources/read" and is_web(target):
+            self._resolver.linked(route.mount, [target])
+        self._resolver.linked(route.mount, web_uris(result))
+        if not route.mount.results:
+            return result
+        info = CallInfo(route.mount.id, route.mount.label, method, route.local, target)
+        return dict(apply_results(route.mount.results, Result(result), info, self._on_failure).raw)
+
+    def _headers(self, caller: Caller, route: Route) -> dict[str, str]:
+        """The caller's headers that this upstream's config asks for; none by default (design D13)."""
+        wanted = route.mount.upstream.settings.forward_headers
+        return {name: caller.headers[name.lower()] for name in wanted if name.lower() in caller.headers}
+
+
+def _error_data(data: Any, route: Route, target: str) -> Any:
+    """An error's data in the client's terms: what it asked for reads as it wrote it."""
+
+    def public(uri: str) -> str:
+        return target if uri == route.local else route.mount.namespace.public_uri(uri)
+
+    return map_error_data(data, public)

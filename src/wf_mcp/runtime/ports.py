@@ -1,0 +1,124 @@
+"""What the runtime needs of the world, as protocols; `edge` implements them and tests may too."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from wf_mcp.core.config import Upstream
+from wf_mcp.core.wire import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What wf-mcp declares to an upstream at `initialize` (matrix D.2)."""
+
+    capabilities: JsonObject
+    client_info: JsonObject
+    protocol_version: str
+
+
+class Inbox(Protocol):
+    """Where an upstream's own messages go."""
+
+    async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
+        """Answer a request of the upstream's; raises `WfMcpError` to refuse it."""
+        ...
+
+    def heard(self, method: str, params: Mapping[str, Any] | None) -> None:
+        """Take a notification, in the order of arrival; must not block."""
+        ...
+
+
+class Link(Protocol):
+    """One negotiated connection to an upstream, alive until `closed` returns."""
+
+    @property
+    def initialized(self) -> JsonObject:
+        """The upstream's `initialize` result, as it sent it."""
+        ...
+
+    async def request(
+        self,
+        method: str,
+        params: JsonObject | None,
+        *,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> JsonObject:
+        """Send one request and return its raw result.
+
+        Raises `RelayedError` for the upstream's own error, `UpstreamTimeout` after `timeout` seconds, `LinkLost` when
+        the connection went away.
+        """
+        ...
+
+    async def notify(self, method: str, params: JsonObject | None) -> None:
+        """Send one notification; dropped when the connection is gone."""
+        ...
+
+    async def closed(self) -> str:
+        """Return, with the reason, once the connection is gone."""
+        ...
+
+    @property
+    def process(self) -> "ProcessView | None":
+        """The child process behind a stdio link."""
+        ...
+
+
+class ProcessView(Protocol):
+    """What a status may know of a child process."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def stderr_tail(self) -> list[str]:
+        """The last lines that it wrote to stderr."""
+        ...
+
+
+class Connector(Protocol):
+    """Opens links."""
+
+    def open(self, upstream: Upstream, hello: Hello, inbox: Inbox) -> AbstractAsyncContextManager[Link]:
+        """Start or connect to `upstream` and complete the handshake; raises `UpstreamUnavailable` with the reason."""
+        ...
+
+
+class ClientPort(Protocol):
+    """One client, as the runtime may address it."""
+
+    @property
+    def client(self) -> str:
+        """Which client this is: two ports of one client have equal keys."""
+        ...
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Send the client a request; raises `WfMcpError` when it cannot be asked or refuses."""
+        ...
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        """Send the client a notification."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking: what decides which sessions, names and answers a request gets.
+
+    `audience` is the key of the sessions that serve this caller (design D4). `port` addresses the client during this
+    request, `standing` outside any request, where it alone owns the audience's sessions; both are `None` where that is
+    not possible.
+    """
+
+    audience: str
+    hello: Hello
+    era: Literal["handshake", "modern"] = "handshake"
+    style: Literal["dotted", "safe"] = "dotted"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    port: ClientPort | None = None
+    standing: ClientPort | None = None

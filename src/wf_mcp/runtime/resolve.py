@@ -1,0 +1,124 @@
+"""From what a client wrote to the upstream that answers: names by table, URIs by their label, web addresses by
+ownership (design D6, D7).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wf_mcp.core.errors import UnknownName, UnknownResource, UpstreamUnavailable
+from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
+from wf_mcp.core.uris import decode, is_web
+from wf_mcp.runtime.listing import Listings
+from wf_mcp.runtime.mounts import Mount, Mounts
+from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.session import UpstreamSession
+
+LINK_CAP = 10_000
+"""Web addresses remembered from links; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a request goes: the mount, the session, and the upstream's own name or URI for what was asked."""
+
+    mount: Mount
+    session: UpstreamSession
+    local: str
+
+
+class Resolver:
+    """Finds the route of one request."""
+
+    def __init__(self, mounts: Mounts, listings: Listings) -> None:
+        self._mounts = mounts
+        self._listings = listings
+        self._linked: dict[str, str] = {}
+
+    def linked(self, mount: Mount, uris: Iterable[str]) -> None:
+        """Remember that `mount` handed out these web addresses in a result."""
+        for uri in uris:
+            self._linked.pop(uri, None)
+            self._linked[uri] = mount.id
+        while len(self._linked) > LINK_CAP:
+            del self._linked[next(iter(self._linked))]
+
+    async def name(self, caller: Caller, kind: Kind, name: str) -> Route:
+        """The route of a tool or prompt by either of its public names.
+
+        Raises `UnknownName` (-32602), or `UpstreamUnavailable` where the name belongs to an upstream that cannot be
+        asked.
+        """
+        entry = self._listings.table(caller, kind).find(name)
+        if entry is not None:
+            mount = self._mounts[entry.mount_id]
+            session = mount.sessions[caller.audience]
+            if session.catalogue.fresh(kind):
+                return Route(mount, session, entry.local)
+        await self._listings.listing(caller, kind)
+        entry = self._listings.table(caller, kind).find(name)
+        if entry is None:
+            await self._wait_for_owner(caller, kind, name)
+            entry = self._listings.table(caller, kind).find(name)
+        if entry is None:
+            raise UnknownName(f"Unknown {_WORDS[kind.name]}: {name}")
+        mount = self._mounts[entry.mount_id]
+        return Route(mount, mount.sessions[caller.audience], entry.local)
+
+    async def _wait_for_owner(self, caller: Caller, kind: Kind, name: str) -> None:
+        """Where the name carries a mount's label, give that one upstream the time that it needs to say whether it has
+        it.
+        """
+        mount = next(
+            (m for m in self._mounts if m.label and name.startswith((f"{m.label}.", f"{_safe(m.label)}_"))), None
+        )
+        if mount is None:
+            return
+        session = self._session(mount, caller)
+        await session.link()
+        await session.catalogue.get(kind)
+
+    async def uri(self, caller: Caller, uri: str) -> Route:
+        """The route of a resource by its public URI, listed or not.
+
+        Raises `UnknownResource` (with `data.uri` as the client wrote it) where no upstream owns it.
+        """
+        found = decode(uri, self._mounts.labels - {""})
+        if found is not None:
+            mount, local = self._mounts.by_label(found[0]), found[1]
+        else:
+            mount, local = await self._unlabelled(caller, uri), uri
+        session = self._session(mount, caller)
+        if local in self._listings.hidden(mount, caller, RESOURCES):
+            raise _unknown(uri)
+        return Route(mount, session, local)
+
+    async def _unlabelled(self, caller: Caller, uri: str) -> Mount:
+        if is_web(uri):
+            owner = self._listings.web(caller).owner(uri) or self._linked.get(uri)
+            if owner is None:
+                await self._listings.listing(caller, RESOURCES)
+                await self._listings.listing(caller, TEMPLATES)
+                owner = self._listings.web(caller).owner(uri)
+            if owner is not None and owner in {mount.id for mount in self._mounts}:
+                return self._mounts[owner]
+        bare = next((mount for mount in self._mounts if not mount.label), None)
+        if bare is None:
+            raise _unknown(uri)
+        return bare
+
+    def _session(self, mount: Mount, caller: Caller) -> UpstreamSession:
+        session = self._mounts.session(mount, caller)
+        if session is None:
+            raise UpstreamUnavailable(f"Upstream {mount.id!r} is unavailable: {mount.upstream.problem}")
+        return session
+
+
+_WORDS = {TOOLS.name: "tool", PROMPTS.name: "prompt"}
+
+
+def _unknown(uri: str) -> UnknownResource:
+    return UnknownResource(f"Resource not found: {uri}", {"uri": uri})
+
+
+def _safe(label: str) -> str:
+    return label.replace(".", "_").replace("-", "_")
