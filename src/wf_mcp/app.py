@@ -33,6 +33,7 @@ from wf_mcp.runtime.operator import Operator
 from wf_mcp.runtime.ports import Caller, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
+from wf_mcp.runtime.shelves import Shelves
 from wf_mcp.version import VERSION
 
 IDENTITY = {"name": "wf-mcp", "version": VERSION}
@@ -64,9 +65,11 @@ class App:
         self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
         connector = SdkConnector(lambda: self.operator.config.shutdown, self._chain(config))
         self.mounts = Mounts(connector, self.plugins, self.bus.publish)
-        self.listings = Listings(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
+        shelves = Shelves(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
+        self.listings = Listings(self.mounts, shelves)
         reporter = Reporter(
             self.mounts,
+            shelves,
             self.listings,
             lambda: self.plugins.statuses(),
             version=VERSION,
@@ -84,7 +87,9 @@ class App:
             self.bus.publish,
             self.history.records,
         )
-        self.dispatch = Dispatch(Resolver(self.mounts, self.listings), lambda: self._interceptors, self._plugin_failed)
+        self.dispatch = Dispatch(
+            Resolver(self.mounts, shelves, self.listings), lambda: self._interceptors, self._plugin_failed
+        )
         self.server = self._build_server(config)
         self._unplug = self._plug()
         self.bus.add(self.sessions)

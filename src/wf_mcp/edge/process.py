@@ -27,8 +27,7 @@ TERM_GRACE = 1.5
 """Seconds that a child and its descendants get after SIGTERM."""
 
 _INHERITED = frozenset({"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR"})
-_KILL_ROUNDS, _POLL = 20, 0.02
-_REAP_GRACE, _LAST_WORDS = 1.0, 0.25
+_KILL_ROUNDS, _POLL, _REAP_GRACE, _LAST_WORDS = 20, 0.02, 1.0, 0.25
 _CHUNK = 65_536
 
 
@@ -229,8 +228,7 @@ class ChildProcess:
 
 async def _spawn(argv: list[str], env: dict[str, str], cwd: str | None) -> tuple[Process, tuple[int, int, int]]:
     """Run `argv` with three pipes; our ends (stdin, stdout, stderr) are non-blocking."""
-    if any("\0" in text for text in [*argv, *env, *env.values()]):
-        # asyncio refuses it, uvloop passes on what stands before.
+    if any("\0" in text for text in [*argv, *env, *env.values()]):  # uvloop would pass on what stands before
         raise ValueError("a null character in its arguments or environment")
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()

@@ -6,10 +6,11 @@ The SDK's own cannot be used: quadratic on long lines, ended by one invalid byte
 
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import anyio
+from anyio.abc import TaskGroup
 
 from wf_mcp.core.framing import Overlong
 from wf_mcp.edge.process import EOF_GRACE, TERM_GRACE, ChildProcess
@@ -19,7 +20,9 @@ NOISE_LIMIT = 500
 """How many characters of a line that is no message are shown."""
 
 _ORPHAN_GRACE = 1.0
-"""Seconds for delivering what a dead upstream's stdout still holds, where a descendant keeps it from ending."""
+"""Seconds that a dead upstream's stdout has for ending by itself; a descendant may keep it open."""
+_REST = 64
+"""How many pieces are taken from it then; a descendant may also go on writing."""
 
 
 class UpstreamReader(MessageReader):
@@ -33,6 +36,15 @@ class UpstreamReader(MessageReader):
         """Skip the line; a banner or a log line between messages harms nothing (F04)."""
         head = line.head if isinstance(line, Overlong) else line[: 4 * NOISE_LIMIT]
         self._on_noise(head.decode("utf-8", "replace")[:NOISE_LIMIT])
+
+    def end_here(self) -> None:
+        """Like `end`, once what the pipe holds at this moment is taken: the upstream wrote it before it died."""
+        with suppress(BlockingIOError):
+            for _ in range(_REST):
+                if self.ended.is_set() or not (chunk := os.read(self._fd, 65_536)):
+                    break
+                self._ready.extend(self._lines.feed(chunk))
+        self.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +76,53 @@ async def open_stdio(
     Raises:
         UpstreamUnavailable: it could not be started.
     """
+    failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
-        process = await ChildProcess.start(tasks, command, args, env, cwd)
-        reader = UpstreamReader(process.stdout_fd, line_limit, on_noise)
-        writer = MessageWriter(
-            process.stdin_fd,
-            lambda view: os.write(process.stdin_fd, view),
-            lambda: tasks.start_soon(_end_soon, reader),
-        )
         try:
-            tasks.start_soon(writer.run, name=f"stdin of {process.pid}")
-            tasks.start_soon(_end_with, process, reader, name=f"exit of {process.pid}")
-            yield StdioChannel(reader, writer, process)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await _close(reader, writer, process, eof_grace, term_grace)
-            tasks.cancel_scope.cancel()
+            process = await ChildProcess.start(tasks, command, args, env, cwd)
+            async with _connected(process, tasks, line_limit, on_noise, (eof_grace, term_grace)) as channel:
+                yield channel
+        except Exception as error:  # kept from the task group, which would wrap it in a group
+            failure = error
+    if failure is not None:
+        raise failure
 
 
-async def _end_with(process: ChildProcess, reader: MessageReader) -> None:
+@asynccontextmanager
+async def _connected(
+    process: ChildProcess,
+    tasks: TaskGroup,
+    line_limit: int | None,
+    on_noise: Callable[[str], None],
+    graces: tuple[float, float],
+) -> AsyncGenerator[StdioChannel, None]:
+    reader = UpstreamReader(process.stdout_fd, line_limit, on_noise)
+    writer = MessageWriter(
+        process.stdin_fd,
+        lambda view: os.write(process.stdin_fd, view),
+        lambda: tasks.start_soon(_end_soon, reader),
+    )
+    try:
+        tasks.start_soon(writer.run, name=f"stdin of {process.pid}")
+        tasks.start_soon(_end_with, process, reader, name=f"exit of {process.pid}")
+        yield StdioChannel(reader, writer, process)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _close(reader, writer, process, *graces)
+        tasks.cancel_scope.cancel()
+
+
+async def _end_with(process: ChildProcess, reader: UpstreamReader) -> None:
     # A descendant may hold stdout open for ever after the upstream itself has died.
     await process.wait()
     await _end_soon(reader)
 
 
-async def _end_soon(reader: MessageReader) -> None:
-    # Long enough to deliver what the pipe still holds.
+async def _end_soon(reader: UpstreamReader) -> None:
+    # Normally stdout ends with the process, within this time.
     with anyio.move_on_after(_ORPHAN_GRACE):
         await reader.ended.wait()
-    reader.end()
+    reader.end_here()
 
 
 async def _close(

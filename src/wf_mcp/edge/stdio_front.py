@@ -66,16 +66,21 @@ async def serve_stdio_streams(
     with _claimed() as (stdin, stdout):
         writer = MessageWriter(stdout, _careful_writer(stdout), lambda: reader.end())
         reader = FrontReader(stdin, line_limit, writer)
+        failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(writer.run, name="stdout of wf-mcp")
             try:
                 yield reader, writer
+            except Exception as error:  # kept from the task group, which would wrap it in a group
+                failure = error
             finally:
                 with anyio.CancelScope(shield=True):
                     await writer.aclose()
                     await writer.settle()
                 writer.shut()
                 reader.end()
+        if failure is not None:
+            raise failure
 
 
 @contextmanager

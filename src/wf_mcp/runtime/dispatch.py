@@ -42,7 +42,8 @@ class Dispatch:
             return await self._relay(caller, route, method, target, params)
 
         async def innermost(request: CallRequest) -> Result:
-            return Result(await self._relay(caller, route, method, target, request.params))
+            onward = route if request.target == target else await self._route(caller, method, request.target)
+            return Result(await self._relay(caller, onward, method, request.target, request.params))
 
         call = compose_interceptors(interceptors, innermost, self._on_failure)
         result = await call(CallRequest(method, target, params, route.mount.id, route.mount.label))

@@ -20,6 +20,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mount, Mounts
 from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.shelves import Shelves
 
 
 class Reporter:
@@ -28,6 +29,7 @@ class Reporter:
     def __init__(
         self,
         mounts: Mounts,
+        shelves: Shelves,
         listings: Listings,
         plugins: Callable[[], list[PluginStatus]],
         *,
@@ -37,6 +39,7 @@ class Reporter:
         style: str,
     ) -> None:
         self._mounts = mounts
+        self._shelves = shelves
         self._listings = listings
         self._plugins = plugins
         self._fixed = {"version": version, "lane": lane, "front": front, "names_style": style}
@@ -85,7 +88,7 @@ class Reporter:
                 title=_text(entry.item, "title"),
                 description=_text(entry.item, "description"),
             )
-            for entry in self._listings.first_entries(mount, kind)
+            for entry in self._shelves.first_entries(mount, kind)
         ]
 
     def _uris(self, mount: Mount | None, kind: Kind) -> list[UriItem]:
@@ -96,7 +99,7 @@ class Reporter:
                 name=_text(entry.item, "name"),
                 mime_type=_text(entry.item, "mimeType"),
             )
-            for entry in self._listings.first_entries(mount, kind)
+            for entry in self._shelves.first_entries(mount, kind)
         ]
 
 

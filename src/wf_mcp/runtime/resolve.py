@@ -12,6 +12,7 @@ from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mount, Mounts
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.session import UpstreamSession
+from wf_mcp.runtime.shelves import Shelves
 
 LINK_CAP = 10_000
 """Web addresses remembered from links; the oldest go first."""
@@ -29,8 +30,9 @@ class Route:
 class Resolver:
     """Finds the route of one request."""
 
-    def __init__(self, mounts: Mounts, listings: Listings) -> None:
+    def __init__(self, mounts: Mounts, shelves: Shelves, listings: Listings) -> None:
         self._mounts = mounts
+        self._shelves = shelves
         self._listings = listings
         self._linked: dict[str, str] = {}
 
@@ -48,17 +50,17 @@ class Resolver:
         Raises `UnknownName` (-32602), or `UpstreamUnavailable` where the name belongs to an upstream that cannot be
         asked.
         """
-        entry = self._listings.table(caller, kind).find(name)
+        entry = self._listings.table(caller.audience, kind).find(name)
         if entry is not None:
             mount = self._mounts[entry.mount_id]
             session = mount.sessions[caller.audience]
             if session.catalogue.fresh(kind):
                 return Route(mount, session, entry.local)
         await self._listings.listing(caller, kind)
-        entry = self._listings.table(caller, kind).find(name)
+        entry = self._listings.table(caller.audience, kind).find(name)
         if entry is None:
             await self._wait_for_owner(caller, kind, name)
-            entry = self._listings.table(caller, kind).find(name)
+            entry = self._listings.table(caller.audience, kind).find(name)
         if entry is None:
             raise UnknownName(f"Unknown {_WORDS[kind.name]}: {name}")
         mount = self._mounts[entry.mount_id]
@@ -88,17 +90,17 @@ class Resolver:
         else:
             mount, local = await self._unlabelled(caller, uri), uri
         session = self._session(mount, caller)
-        if local in self._listings.hidden(mount, caller, RESOURCES):
+        if local in self._shelves.hidden(mount, caller.audience, RESOURCES):
             raise _unknown(uri)
         return Route(mount, session, local)
 
     async def _unlabelled(self, caller: Caller, uri: str) -> Mount:
         if is_web(uri):
-            owner = self._listings.web(caller).owner(uri) or self._linked.get(uri)
+            owner = self._listings.web(caller.audience).owner(uri) or self._linked.get(uri)
             if owner is None:
                 await self._listings.listing(caller, RESOURCES)
                 await self._listings.listing(caller, TEMPLATES)
-                owner = self._listings.web(caller).owner(uri)
+                owner = self._listings.web(caller.audience).owner(uri)
             if owner is not None and owner in {mount.id for mount in self._mounts}:
                 return self._mounts[owner]
         bare = next((mount for mount in self._mounts if not mount.label), None)
