@@ -1,13 +1,15 @@
 # Two commands matter: `make demo` shows wf-mcp at work, `make test` sets up and runs everything that CI runs.
-# Both set up what they need in this folder: .venv, tests/node_modules and. Neither needs root.
+# Both set up what they need in this folder: .venv, and for the tests tests/node_modules and tests/.wheel-venv.
+# Neither needs root.
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+SOURCES := $(shell find src plugins/wf-mcp-redact/src -name '*.py')
 
-.PHONY: demo test lint types unit node format clean
+.PHONY: demo test lint types unit node wheels inventory format clean
 
-demo: .venv/demo
+demo: .venv/.demo
 	$(BIN)/wf-mcp demo
 
 test: lint types unit
@@ -15,22 +17,22 @@ test: lint types unit
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/demo: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable .
+.venv/.demo: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python $(PIP) --editable .
 	touch $@
 
-.venv/dev: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable '.[dev]'
-	touch $@ .venv/demo
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python $(PIP) --editable '.[dev]'
+	touch $@ .venv/.demo
 
-lint: .venv/dev
+lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/dev
+types: .venv/.dev
 	$(BIN)/mypy
 
-unit: .venv/dev node
+unit: .venv/.dev node wheels
 	$(BIN)/python -m pytest
 
 node: tests/node_modules/.ready
@@ -39,9 +41,23 @@ tests/node_modules/.ready: tests/package.json
 	cd tests && npm install --no-fund --no-audit --no-package-lock --loglevel=error
 	touch $@
 
-format: .venv/dev
+wheels: tests/.wheel-venv/.ready
+
+# wf-mcp and the example plug-in as anybody would install them: wheels, in an environment of their own.
+tests/.wheel-venv/.ready: .venv/.dev $(SOURCES) pyproject.toml plugins/wf-mcp-redact/pyproject.toml
+	rm -rf dist tests/.wheel-venv
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist . >/dev/null
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist plugins/wf-mcp-redact >/dev/null
+	$(PYTHON) -m venv tests/.wheel-venv
+	tests/.wheel-venv/bin/python $(PIP) dist/*.whl pytest
+	touch $@
+
+inventory: .venv/.dev
+	$(BIN)/python -m tests.inventory
+
+format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv tests/node_modules dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv tests/node_modules tests/.wheel-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

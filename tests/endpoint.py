@@ -46,8 +46,9 @@ class Probe:
         return text
 
     async def names(self, kind: str = "tools") -> list[str]:
-        """The names of all tools, prompts or resources."""
-        return [item.name for item in await getattr(self.client, f"list_{kind}")()]
+        """The names of all tools, prompts or resources, wf-mcp's own tools left out."""
+        names = [item.name for item in await getattr(self.client, f"list_{kind}")()]
+        return [name for name in names if not name.startswith(("wf.", "wf_"))]
 
 
 @dataclass(frozen=True)

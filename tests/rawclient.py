@@ -5,8 +5,8 @@ It knows no models: what a server sends is what a test compares.
 
 import itertools
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,13 +119,18 @@ class RawClient:
             if cursor is None:
                 return items
 
-    async def names(self, kind: str = "tools") -> list[str]:
-        """The names of all tools, or prompts, or resources."""
-        return [item["name"] for item in await self.items(f"{kind}/list", kind)]
+    async def names(self, kind: str = "tools", *, admin: bool = False) -> list[str]:
+        """The names of all tools, prompts or resources; wf-mcp's own tools only with `admin`."""
+        names = [item["name"] for item in await self.items(f"{kind}/list", kind)]
+        return [name for name in names if admin or not name.startswith(("wf.", "wf_"))]
 
     def take(self, message: JsonObject) -> None:
         """What the link received: an answer, a question or a notification."""
-        if "method" not in message:
+        if "lost" in message:
+            for event, box in self._replies.values():
+                box.append({"error": {"code": 0, "message": "the process closed its stdout"}})
+                event.set()
+        elif "method" not in message:
             event, box = self._replies.get(message.get("id", 0), (anyio.Event(), []))
             box.append(message)
             event.set()
@@ -199,10 +204,11 @@ async def raw_stdio(
     """A raw client of a process that this starts and, when left, ends (EOF first)."""
     client = RawClient(era, ALL_CAPABILITIES if capabilities is None else capabilities, name)
     link = StdioLink.open(argv, client.take, env=env, cwd=cwd, log=log, patience=patience)
-    async with client.running(), link as client.link:
-        if greet:
-            await client.greet()
-        yield client
+    with unwrapped():
+        async with client.running(), link as client.link:
+            if greet:
+                await client.greet()
+            yield client
 
 
 @asynccontextmanager
@@ -216,8 +222,21 @@ async def raw_http(
 ) -> AsyncIterator[RawClient]:
     """A raw client of an endpoint; in the handshake era with an open GET stream."""
     client = RawClient(era, ALL_CAPABILITIES if capabilities is None else capabilities, name)
-    async with client.running(), HttpLink.open(url, client.take, headers or {}) as client.link:
-        await client.greet()
-        if era == "handshake":
-            await client.link.listen(client.hello["protocolVersion"])
-        yield client
+    with unwrapped():
+        async with client.running(), HttpLink.open(url, client.take, headers or {}) as client.link:
+            await client.greet()
+            if era == "handshake":
+                await client.link.listen(client.hello["protocolVersion"])
+            yield client
+
+
+@contextmanager
+def unwrapped() -> Iterator[None]:
+    """What went wrong in a test is shown as itself, not inside the groups of the task groups around it."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None

@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +15,8 @@ from mcp.shared.inbound import encode_header_value
 JsonObject = dict[str, Any]
 Take = Callable[[JsonObject], None]
 TERM_SECONDS = 5
+LOST: JsonObject = {"lost": True}
+"""Handed to the client when the process has closed its stdout: nothing will be answered any more."""
 
 
 class StdioLink:
@@ -88,7 +90,8 @@ class StdioLink:
                     parts = []
                 parts.append(rest)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return
+            pass
+        self._take(LOST)
 
     def _line(self, line: bytes) -> None:
         try:
@@ -146,13 +149,20 @@ class HttpLink:
         accept = {"accept": "text/event-stream", **headers, **self._session}
         async with self._http.stream("GET", self._url, headers=accept, timeout=None) as response:
             task_status.started()
-            if response.status_code == 200:
+            # A server that ends may break the stream off; what is missing then, a test notices by itself.
+            with suppress(httpx2.TransportError):
                 await self._events(response)
 
     async def _post(self, message: JsonObject, headers: dict[str, str]) -> None:
+        try:
+            await self._exchange(message, headers)
+        except httpx2.TransportError as error:
+            self._take({"id": message.get("id"), "error": {"code": 0, "message": f"{type(error).__name__}: {error}"}})
+
+    async def _exchange(self, message: JsonObject, headers: dict[str, str]) -> None:
         sent = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
         sent |= {key: encode_header_value(value) for key, value in headers.items()} | self._session
-        body = json.dumps(message).encode()
+        body = json.dumps(message, ensure_ascii=False).encode()
         async with self._http.stream("POST", self._url, content=body, headers=sent) as response:
             self.statuses.append(response.status_code)
             if "mcp-session-id" in response.headers:
@@ -174,11 +184,18 @@ class HttpLink:
         return {"id": message.get("id"), "error": error}
 
     async def _events(self, response: httpx2.Response) -> None:
+        # Split at LF alone: text iterators also split at U+2028 and others, which stand in the JSON as they are.
         data: list[str] = []
-        async for line in response.aiter_lines():
-            if line.startswith("data:"):
-                data.append(line.removeprefix("data:").removeprefix(" "))
-            elif not line and data:
-                if text := "\n".join(data):
-                    self._take(json.loads(text))
-                data = []
+        rest: list[bytes] = []
+        async for chunk in response.aiter_bytes():
+            *lines, tail = chunk.split(b"\n")
+            for part in lines:
+                line = b"".join([*rest, part]).removesuffix(b"\r")
+                rest = []
+                if line.startswith(b"data:"):
+                    data.append(line.removeprefix(b"data:").removeprefix(b" ").decode())
+                elif not line and data:
+                    if text := "\n".join(data):
+                        self._take(json.loads(text))
+                    data = []
+            rest.append(tail)

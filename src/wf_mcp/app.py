@@ -64,7 +64,7 @@ class App:
         self.plugins = self._load_plugins(config)
         self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
         connector = SdkConnector(lambda: self.operator.config.shutdown, self._chain(config))
-        self.mounts = Mounts(connector, self.plugins, self.bus.publish)
+        self.mounts = Mounts(connector, self.plugins, self.bus.publish, IDENTITY)
         shelves = Shelves(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
         self.listings = Listings(self.mounts, shelves)
         reporter = Reporter(
@@ -167,7 +167,8 @@ class App:
             self.mounts.load(self.operator.config)
             await tasks.start(self.mounts.run, name="upstreams")
             for mount in self.mounts:
-                if mount.upstream.settings.start == "eager":
+                # A stdio front's one client is there at once, and each upstream has one process for it (design D4).
+                if mount.upstream.settings.start == "eager" and self._front.kind == "http":
                     self.mounts.session(mount, NOBODY)
             try:
                 yield

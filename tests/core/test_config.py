@@ -63,7 +63,7 @@ def test_the_settings_of_the_proxy_are_read():
     assert config == Config(
         file=FILE,
         admin="write",
-        plugins={"redact": {"patterns": ["a$$"]}},
+        plugins={"redact": {"patterns": ["a$"]}},
         names=NamesSettings("safe", 40),
         page_size=10,
         list_wait=0,

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
-
 from tests.fixtures.procs import running, script, wait_until_gone
+
 from wf_mcp.core.errors import UpstreamUnavailable
 from wf_mcp.edge.process import ChildProcess, base_environment, resolve_command
 from wf_mcp.edge.reaper import process_reaper

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-
 from tests.fixtures.procs import running, script, wait_until_gone
+
 from wf_mcp.edge.reaper import Reaper
 from wf_mcp.edge.reaper_main import MARKER
 

@@ -1,6 +1,7 @@
 """Shows 6: upstreams that misbehave beside one that does not."""
 
 import time
+from contextlib import AsyncExitStack
 
 import anyio
 import pytest
@@ -11,6 +12,7 @@ from tests.rig import ERAS, FRONTS, Rig
 
 pytestmark = pytest.mark.anyio
 LIST_WAIT = 2
+START_SECONDS = 3  # what importing may take on a busy machine
 GOOD = ["good.echo", "good.who"]
 
 
@@ -35,21 +37,21 @@ async def status(raw: RawClient) -> dict[str, JsonObject]:
 async def test_the_first_answers_come_in_time_and_hold_all_good_tools(rig: Rig, front, era) -> None:
     mount(rig)
     endpoint = rig.serve(front)
-    if front == "stdio":
-        async with endpoint.raw(era, greet=False) as raw:
-            if era == "handshake":
-                await raw.request("ping")  # the interpreter has started; the clock of this test begins here
-            start = time.monotonic() if era == "handshake" else time.monotonic() + 3
-            await raw.greet()
-            names = await raw.names()
-            took = time.monotonic() - start
-    else:
+    # Over stdio the process starts with the client; a ping, where the era has one, tells that its interpreter is up.
+    starting = START_SECONDS if (front, era) == ("stdio", "modern") else 0
+    async with AsyncExitStack() as clients:
         start = time.monotonic()
-        async with endpoint.raw(era) as raw:
-            names = await raw.names()
-            took = time.monotonic() - start
-    assert set(GOOD) <= set(names)
-    assert took < LIST_WAIT + 1
+        if front == "stdio":
+            raw = await clients.enter_async_context(endpoint.raw(era, greet=False))
+            if era == "handshake":
+                await raw.request("ping")
+                start = time.monotonic()
+            await raw.greet()
+        else:
+            raw = await clients.enter_async_context(endpoint.raw(era))
+        names = await raw.names()
+        assert time.monotonic() - start < LIST_WAIT + 1 + starting
+        assert set(GOOD) <= set(names)
 
 
 @covers("neighbours.calls", "Calls to a good upstream are not delayed by bad ones, nor while these still start")
@@ -115,7 +117,7 @@ async def test_all_upstreams_bad(rig: Rig, era) -> None:
     mount(rig)
     del rig.entries["good"]
     async with rig.serve().raw(era) as raw:
-        assert [name for name in await raw.names() if not name.startswith("wf.")] == []
+        assert await raw.names() == []
         assert await raw.names("prompts") == []
         assert await raw.items("resources/list", "resources") == []
 

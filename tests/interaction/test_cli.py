@@ -140,7 +140,7 @@ def test_a_bad_file(rig: Rig, command: str) -> None:
     done = rig.run(command, "--config", str(rig.config))
     said = done.stderr.replace("\n", "")
     refused(done)
-    for word in (rig.config.name, "4", "mcpServers.alpha.command", "7"):
+    for word in (rig.config.name, "4", "mcpServers.alpha.command", "a number", "a string"):
         assert word in said, done.stderr
 
 

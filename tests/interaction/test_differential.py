@@ -84,7 +84,10 @@ RAW_SPEC: JsonObject = {
     "templates": [{"name": "t", "uriTemplate": "file:///{+path}{?q*}", "mimeType": "", "_meta": {"a": 1}}],
     "results": {
         "tool:odd": RAW_RESULT,
-        "prompt:odd": {"messages": [{"role": "user", "content": RAW_RESULT["content"][1], "k": 1}], "_meta": {}},
+        "prompt:odd": {
+            "messages": [{"role": "user", "content": RAW_RESULT["content"][1], "k": 1}],
+            "_meta": {"k": None},
+        },
         "read:custom+x://h/ä?q#f": {"contents": [{"uri": "custom+x://h/other", "text": "t", "x": None}], "n": 0},
     },
     "errors": {

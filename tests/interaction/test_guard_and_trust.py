@@ -42,7 +42,8 @@ async def test_a_file_with_wf_mcp_itself_starts_one_process(rig: Rig, how: str) 
         status = (await raw.call("wf.admin.status"))["structuredContent"]
         (mine,) = [upstream for upstream in status["upstreams"] if upstream["id"] == "myself"]
     assert mine["state"] in ("failed", "disabled")
-    assert rig.config.name in mine["reason"]
+    # A value from `env` is taken for a secret, so the reason cannot show the path then.
+    assert "served already" in mine["reason"] and (how == "environment" or rig.config.name in mine["reason"])
 
 
 @covers("guard.depth", "The self-start guard holds at any depth: A starts B, and B does not start A again")
@@ -124,7 +125,7 @@ def test_a_named_file_needs_no_approval(rig: Rig) -> None:
 async def test_a_missing_variable(rig: Rig) -> None:
     rig.upstream("alpha")
     rig.upstream("beta", env={"KEY": "${NO_SUCH_VARIABLE_HERE}"})
-    rig.upstream("gamma", env={"KEY": "${NO_SUCH_VARIABLE_HERE:-fallback $$x}"})
+    rig.upstream("gamma", env={"KEY": "${NO_SUCH_VARIABLE_HERE:-fallback} $$x"})
     async with rig.serve().raw() as raw:
         names = await raw.names()
         assert "alpha.who" in names and not [name for name in names if name.startswith("beta.")]

@@ -3,6 +3,7 @@
 import hashlib
 import time
 
+import anyio
 import pytest
 from tests.covers import covers
 from tests.rawclient import RawClient
@@ -54,8 +55,6 @@ async def test_large_arguments(rig: Rig, front, size: int) -> None:
 
 @covers("payload.not-in-the-way", "A large result delays other calls by less than a second")
 async def test_a_large_result_does_not_hold_up_small_ones(rig: Rig) -> None:
-    import anyio
-
     rig.upstream("alpha")
     rig.upstream("beta")
     async with rig.serve().raw() as raw:

@@ -16,7 +16,7 @@ from rich.console import Console
 from wf_mcp.app import App, Front
 from wf_mcp.core.config import Config
 from wf_mcp.core.errors import ConfigError, WfMcpError
-from wf_mcp.core.guard import CHAIN_VARIABLE, guarded, served_already
+from wf_mcp.core.guard import CHAIN_VARIABLE, served_already
 from wf_mcp.core.secrets import Secrets
 from wf_mcp.edge.configfile import Found, find_config, read_config
 from wf_mcp.edge.logs import log_to_stderr
@@ -68,7 +68,7 @@ def reader(found: Found) -> Callable[[], Config]:
                 f"{path} is already being served by the wf-mcp that started this one; "
                 "a proxy cannot be its own upstream"
             )
-        return guarded(read_config(path, os.environ, approved_only=found.scope == "project"), chain)
+        return read_config(path, os.environ, approved_only=found.scope == "project")
 
     return read
 

@@ -14,6 +14,7 @@ import json5
 from wf_mcp.core.config_check import checked, did_you_mean
 from wf_mcp.core.config_entry import read_entry
 from wf_mcp.core.config_models import TopWf, config_schema
+from wf_mcp.core.config_plugins import plugin_sections
 from wf_mcp.core.config_problems import BadConfig, Findings, Problem, described
 from wf_mcp.core.config_values import (
     Config,
@@ -67,6 +68,7 @@ def load_config(text: str, *, file: str, base: str, env: Mapping[str, str]) -> C
     top = checked(TopWf, raw.get("wf", {}), ("wf",), findings)
     upstreams = _upstreams(raw, base, env, findings)
     tokens = _tokens(raw, env, findings)
+    plugins = plugin_sections(top.plugins if top is not None else {}, env, findings)
     _check_labels(upstreams, findings)
     if findings.problems or top is None:
         raise BadConfig(findings.ordered())
@@ -74,7 +76,7 @@ def load_config(text: str, *, file: str, base: str, env: Mapping[str, str]) -> C
         file=file,
         upstreams=tuple(upstream for _, upstream in upstreams),
         admin=top.admin,
-        plugins=top.plugins,
+        plugins=plugins,
         names=NamesSettings(top.names.style, top.names.budget),
         page_size=top.page_size,
         list_wait=top.list_wait,

@@ -11,7 +11,12 @@ from typing import Any, Literal, cast
 
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+)
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from wf_mcp.core.wire import JsonObject
@@ -23,6 +28,11 @@ STATE_KEY = "wf_mcp.client"
 """Where a connection's scratch state keeps its `Client`."""
 
 STDIO = "stdio"
+
+ENVELOPE = frozenset(
+    {PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY}
+)
+"""The `_meta` keys of a modern request that end at this hop (2026-07-28 basic/index § `_meta`)."""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -74,7 +84,7 @@ class Callers:
         capabilities = _object(params.get("capabilities"))
         wanted = params.get("protocolVersion")
         version = str(wanted) if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
-        port = RequestPort(client.key, ctx.session, ctx.request_id, connection) if ctx.request_id is not None else None
+        port = RequestPort(client.key, ctx.session, connection) if ctx.request_id is not None else None
         return Caller(
             audience=self._audience(capabilities, version),
             hello=self._hello(capabilities, params.get("clientInfo"), version),
@@ -109,6 +119,16 @@ class Callers:
             client_info if self._settings.kind == "stdio" and isinstance(client_info, dict) else self._settings.identity
         )
         return Hello(capabilities, own, version)
+
+
+def without_envelope(params: JsonObject) -> JsonObject:
+    """`params` without the fields of a 2026-07-28 envelope: they describe the client's hop to us (matrix C.3)."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or ENVELOPE.isdisjoint(meta):
+        return params
+    rest = {key: value for key, value in meta.items() if key not in ENVELOPE}
+    bare = {key: value for key, value in params.items() if key != "_meta"}
+    return {**bare, "_meta": rest} if rest else bare
 
 
 def is_modern(ctx: Context) -> bool:

@@ -14,26 +14,19 @@ from anyio.abc import TaskGroup
 from mcp.server.connection import Connection
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
 from mcp_types import RequestId
-from pydantic import BaseModel, ConfigDict
 
 from wf_mcp.core.errors import NotServed, RelayedError
 from wf_mcp.core.events import Event
 from wf_mcp.core.notify import notifications_for
 from wf_mcp.core.outbox import Outbox
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.seams import request_channel_of
 
 logger = logging.getLogger(__name__)
 
 BACKLOG = 100
 """Different notifications that one client may have waiting; there are three kinds, so that only a defect fills it."""
-
-
-class _AnyResult(BaseModel):
-    """A client's answer, kept whole."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class RawMessage:
@@ -51,10 +44,9 @@ class RawMessage:
 class RequestPort:
     """A client as addressed during one of its requests: what is sent rides that request's own stream."""
 
-    def __init__(self, client: str, session: ServerSession, request_id: RequestId, connection: Connection) -> None:
+    def __init__(self, client: str, session: ServerSession, connection: Connection) -> None:
         self._client = client
-        self._session: Any = session
-        self._request_id = request_id
+        self._channel = request_channel_of(session)
         self._connection = connection
 
     @property
@@ -65,16 +57,14 @@ class RequestPort:
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Send the client a request; raises `RelayedError` with the client's own refusal."""
         await self._connection.initialized.wait()
-        related = ServerMessageMetadata(related_request_id=self._request_id)
         try:
-            answer = await self._session.send_request(RawMessage(method, params or None), _AnyResult, metadata=related)
+            return await self._channel.send_raw_request(method, params or None)
         except MCPError as error:
             raise RelayedError(error.code, error.message, error.data) from error
-        return dict(answer.model_dump(by_alias=True, exclude_unset=True))
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send the client a notification."""
-        await self._session.send_notification(RawMessage(method, params or None), related_request_id=self._request_id)
+        await self._channel.notify(method, params or None)
 
 
 class StandingPort:

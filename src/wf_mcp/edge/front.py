@@ -29,7 +29,7 @@ from wf_mcp.core.kinds import KIND_OF_LIST, TOOLS
 from wf_mcp.core.merge import merged_capabilities, merged_instructions
 from wf_mcp.core.names import ADMIN
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.edge.callers import Callers, Context, is_modern
+from wf_mcp.edge.callers import Callers, Context, is_modern, without_envelope
 from wf_mcp.edge.lists import Lists
 from wf_mcp.runtime.dispatch import TARGET, Dispatch
 from wf_mcp.runtime.mounts import Mounts, offers
@@ -122,7 +122,7 @@ class WireLane:
         if ctx.method == "tools/call" and isinstance(name, str) and name.startswith((ADMIN, SAFE_ADMIN)):
             return await self._admin(ctx, call_next, params, name)
         try:
-            result = await self._stage.dispatch.call(self._stage.callers.of(ctx), ctx.method, params)
+            result = await self._stage.dispatch.call(self._stage.callers.of(ctx), ctx.method, without_envelope(params))
         except (UpstreamUnavailable, UpstreamTimeout) as error:
             if ctx.method != "tools/call":
                 raise
@@ -137,9 +137,8 @@ class WireLane:
         return await call_next(replace(ctx, params={**params, "name": dotted}))
 
     async def _complete(self, ctx: Context, call_next: CallNext) -> JsonObject:
-        return self._stamped(
-            ctx, await self._stage.dispatch.complete(self._stage.callers.of(ctx), dict(ctx.params or {}))
-        )
+        params = without_envelope(dict(ctx.params or {}))
+        return self._stamped(ctx, await self._stage.dispatch.complete(self._stage.callers.of(ctx), params))
 
     def _not_served(self, why: str) -> Handler:
         async def refuse(ctx: Context, call_next: CallNext) -> Any:

@@ -9,6 +9,7 @@ from fastmcp import FastMCP
 from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import Outbound
 
 
 def low_level_server(server: FastMCP) -> Server[Any]:
@@ -30,3 +31,13 @@ def connection_of(session: ServerSession) -> Connection:
     """
     connection: Connection = session._connection
     return connection
+
+
+def request_channel_of(session: ServerSession) -> Outbound:
+    """The stream of one request, towards the client: `ServerSession._request_outbound` (seen in mcp 2.3.0).
+
+    Reason: what a client answers has to pass as it is, and the public `send_request` refuses every answer that the
+    SDK's models do not know.
+    """
+    channel: Outbound = session._request_outbound
+    return channel

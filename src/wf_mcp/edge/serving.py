@@ -40,7 +40,8 @@ class Address:
     def parse(cls, text: str) -> "Address":
         """Read `HOST:PORT`, `:PORT`, `PORT` or `[IPV6]:PORT`; raises `ConfigError`."""
         host, _, port = text.rpartition(":")
-        if not port.isdigit() or int(port) > 65535:
+        bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+        if bare_ipv6 or not port.isdecimal() or int(port) > 65535:
             raise ConfigError(f"--http {text}: expected HOST:PORT, for example 127.0.0.1:8000")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
 

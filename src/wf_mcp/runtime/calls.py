@@ -5,6 +5,7 @@ upstream asks goes to the client whose call is in flight; where that is more tha
 than the wrong one.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ import anyio
 from wf_mcp.core.errors import INTERNAL_ERROR, NotServed, RelayedError
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.ports import ClientPort
+
+logger = logging.getLogger(__name__)
 
 PROGRESS = "notifications/progress"
 
@@ -57,6 +60,9 @@ class Delivery:
         try:
             while self._waiting:
                 await self.port.tell(*self._waiting.popleft())
+        except Exception:  # fan-out seam: a client that cannot be told must not end what it shares with others
+            logger.exception("client %s missed a notification", self.port.client)
+            self._waiting.clear()
         finally:
             self._idle = None
             if idle is not None:

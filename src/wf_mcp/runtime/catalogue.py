@@ -90,11 +90,18 @@ class Catalogue:
         shelf = self._shelves[kind.name]
         return shelf.loaded >= shelf.generation
 
-    async def get(self, kind: Kind) -> tuple[Items, bool]:
+    def want(self, kind: Kind) -> None:
+        """Have an outdated `kind` fetched now; whoever then waits for it has waited since now."""
+        shelf = self._shelves[kind.name]
+        if not shelf.settled(shelf.generation):
+            shelf.want()
+
+    async def get(self, kind: Kind, *, from_now: bool = False) -> tuple[Items, bool]:
         """The list of `kind` and whether it is up to date.
 
         Waits for an outdated list, but never beyond `list_wait` seconds after it was first wanted: an upstream that
-        does not answer holds up the first who ask, not everybody after them.
+        does not answer holds up the first who ask, not everybody after them. With `from_now`, for who wants this
+        upstream and no other, the seconds count from now.
         """
         shelf = self._shelves[kind.name]
         want = shelf.generation
@@ -102,7 +109,8 @@ class Catalogue:
             retry = shelf.failed >= want
             shelf.want()
             if not retry:
-                with anyio.move_on_after(max(0.0, shelf.since + self._list_wait - time.monotonic())):
+                spent = 0.0 if from_now else time.monotonic() - shelf.since
+                with anyio.move_on_after(max(0.0, self._list_wait - spent)):
                     while not shelf.settled(want):
                         await shelf.changed.wait()
         fresh = shelf.loaded >= want

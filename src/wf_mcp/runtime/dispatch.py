@@ -54,15 +54,14 @@ class Dispatch:
         ref = params.get("ref")
         if not isinstance(ref, dict):
             raise InvalidParams("completion/complete needs a 'ref' object in its params")
-        if isinstance(ref.get("uri"), str):
-            route = await self._resolver.uri(caller, ref["uri"])
-            local = {**ref, "uri": route.local}
-        elif isinstance(ref.get("name"), str):
-            route = await self._resolver.name(caller, PROMPTS, ref["name"])
-            local = {**ref, "name": route.local}
-        else:
+        key = next((key for key in ("uri", "name") if isinstance(ref.get(key), str)), None)
+        if key is None:
             raise InvalidParams("the 'ref' of completion/complete needs a 'name' or a 'uri'")
-        return await route.session.request("completion/complete", {**params, "ref": local}, port=caller.port)
+        target = ref[key]
+        find = self._resolver.uri(caller, target) if key == "uri" else self._resolver.name(caller, PROMPTS, target)
+        route = await find
+        params = {**params, "ref": {**ref, key: route.local}}
+        return await self._send(caller, route, "completion/complete", target, params)
 
     async def _route(self, caller: Caller, method: str, target: str) -> Route:
         if method == "resources/read":
@@ -72,12 +71,7 @@ class Dispatch:
     async def _relay(
         self, caller: Caller, route: Route, method: str, target: str, params: Mapping[str, Any]
     ) -> JsonObject:
-        try:
-            result = await route.session.request(
-                method, {**params, TARGET[method]: route.local}, port=caller.port, headers=self._headers(caller, route)
-            )
-        except RelayedError as error:
-            raise RelayedError(error.code, error.message, _error_data(error.data, route, target)) from error
+        result = await self._send(caller, route, method, target, {**params, TARGET[method]: route.local})
         if method == "resources/read" and is_web(target):
             self._resolver.linked(route.mount, [target])
         self._resolver.linked(route.mount, web_uris(result))
@@ -85,6 +79,13 @@ class Dispatch:
             return result
         info = CallInfo(route.mount.id, route.mount.label, method, route.local, target)
         return dict(apply_results(route.mount.results, Result(result), info, self._on_failure).raw)
+
+    async def _send(self, caller: Caller, route: Route, method: str, target: str, params: JsonObject) -> JsonObject:
+        headers = self._headers(caller, route)
+        try:
+            return await route.session.request(method, params, port=caller.port, headers=headers)
+        except RelayedError as error:
+            raise RelayedError(error.code, error.message, _error_data(error.data, route, target)) from error
 
     def _headers(self, caller: Caller, route: Route) -> dict[str, str]:
         """The caller's headers that this upstream's config asks for; none by default (design D13)."""

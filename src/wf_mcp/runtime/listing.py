@@ -5,7 +5,7 @@ A warm list costs a look at each mount, and a call one look in a table; nothing 
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, KindName
@@ -39,7 +39,11 @@ class Listings:
     async def listing(self, caller: Caller, kind: Kind) -> Listing:
         """The merged list of `kind` for `caller`, waiting for upstreams as far as each one's deadlines allow."""
         missing: list[str] = []
-        for mount, session in self._mounts.attend(caller):
+        attended = self._mounts.attend(caller)
+        for _, session in attended:  # all of them at once, so that many silent ones cost no more time than one
+            if session is not None:
+                session.catalogue.want(kind)
+        for mount, session in attended:
             if session is None:
                 missing.append(mount.called)
             elif not await session.settled() or session.initialized is None:
@@ -96,8 +100,8 @@ class Listings:
         shelves = self._shelves.present(audience, kind)
         kept = self._merged.get((audience, kind.name))
         if kept is None or not _same(kept[0], shelves):
-            entries = tuple(entry for shelf in shelves for entry in shelf.entries)
-            kept = (shelves, entries, _digest([entry.item for entry in entries]))
+            entries = _merged(entry for shelf in shelves for entry in shelf.entries)
+            kept = (shelves, entries, _digest([[entry.safe, entry.item] for entry in entries]))
             self._merged[(audience, kind.name)] = kept
         return kept[1], kept[2]
 
@@ -106,9 +110,19 @@ def _same(one: tuple[Shelf, ...], other: tuple[Shelf, ...]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
+def _merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """`entries` in order; of a web address that several mounts offer, only the owner's stands in the list."""
+    seen: dict[str, str] = {}
+    return tuple(
+        entry
+        for entry in entries
+        if not is_web(entry.dotted) or seen.setdefault(entry.dotted, entry.mount_id) == entry.mount_id
+    )
+
+
 def _web_pairs(shelves: Sequence[Shelf]) -> list[tuple[str, str]]:
     return [(entry.dotted, entry.mount_id) for shelf in shelves for entry in shelf.entries if is_web(entry.dotted)]
 
 
-def _digest(items: list[JsonObject]) -> str:
+def _digest(items: list[list[str | JsonObject]]) -> str:
     return hashlib.sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()[:16]

@@ -5,7 +5,7 @@ stopping one never holds up another.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 from anyio.abc import TaskGroup
@@ -15,6 +15,7 @@ from wf_mcp.core.events import Event
 from wf_mcp.core.merge import Offer
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.plan import Plan
+from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.manager import Plugins
 from wf_mcp.plugin.types import ComponentTransform, Owned, ResultTransform
 from wf_mcp.runtime.ports import Caller, ClientPort, Connector, Hello
@@ -56,7 +57,10 @@ class Mount:
 class Mounts:
     """All mounts, in config order, and the task group that their sessions live in."""
 
-    def __init__(self, connector: Connector, plugins: Plugins, publish: Callable[[Event], None]) -> None:
+    def __init__(
+        self, connector: Connector, plugins: Plugins, publish: Callable[[Event], None], identity: JsonObject
+    ) -> None:
+        self._identity = identity
         self._connector = connector
         self._plugins = plugins
         self._publish = publish
@@ -112,20 +116,18 @@ class Mounts:
         """Change over to `config`: stop what is gone or different, keep what is the same, start what is new for every
         audience.
 
-        Returns the sessions that were started.
+        Returns the sessions that were started. Raises `PluginError`, with nothing changed, where a required plug-in
+        cannot serve one of them.
         """
+        made = {upstream.id: self._mount(upstream) for upstream in config.upstreams if upstream.enabled}
         self._list_wait = config.list_wait
         for connection_id in (*plan.removed, *plan.restarted):
             self._stop(self._mounts[connection_id])
         fresh = {*plan.added, *plan.restarted}
-        before, self._mounts = self._mounts, {}
-        for upstream in config.upstreams:
-            if not upstream.enabled:
-                continue
-            if upstream.id in fresh:
-                self._mounts[upstream.id] = self._mount(upstream)
-            else:
-                self._mounts[upstream.id] = self._kept(before[upstream.id], upstream)
+        for mount in made.values():
+            if mount.id not in fresh:
+                self._keep(self._mounts[mount.id], mount)
+        self._mounts = made
         self.version += 1
         return [
             session
@@ -136,13 +138,11 @@ class Mounts:
             and (session := self._session(mount, audience))
         ]
 
-    def _kept(self, mount: Mount, upstream: Upstream) -> Mount:
-        """The same connections under settings that need no new process."""
-        kept = self._mount(upstream)
-        kept.sessions, kept.scopes = mount.sessions, mount.scopes
-        for session in kept.sessions.values():
-            session.adopt(upstream, to_client(kept.namespace))
-        return kept
+    def _keep(self, old: Mount, new: Mount) -> None:
+        """Let `new` go on with the connections of `old`, under settings that need no new process."""
+        new.sessions, new.scopes = old.sessions, old.scopes
+        for session in new.sessions.values():
+            session.adopt(new.upstream, to_client(new.namespace))
 
     def _mount(self, upstream: Upstream) -> Mount:
         namespace = Namespace(upstream.id, upstream.label)
@@ -180,6 +180,8 @@ class Mounts:
         session = mount.sessions.get(audience)
         if session is None and mount.startable():
             hello, standing = self._audiences[audience]
+            if mount.upstream.settings.identity == "proxy":
+                hello = replace(hello, client_info=self._identity)
             session = UpstreamSession(
                 mount.upstream,
                 hello,

@@ -22,6 +22,8 @@ from wf_mcp.runtime.session import State, UpstreamSession
 
 logger = logging.getLogger(__name__)
 
+States = dict[KindName, tuple[str, ...]]
+
 CHANGED: dict[KindName, Callable[[str], Event]] = {
     "tools": ToolsChanged,
     "prompts": PromptsChanged,
@@ -65,12 +67,12 @@ class Operator:
             try:
                 config = self._read()
                 replug = self._replug(config) if config.plugins != self.config.plugins else None
+                return await self._change_to(config, replug)
             except (ConfigError, PluginError) as error:
                 reason = self.secrets.mask(error.message)
                 logger.warning("configuration not reloaded: %s", reason)
                 self._publish(ReloadRefused(reason))
                 return ReloadReport(error=reason)
-            return await self._change_to(config, replug)
 
     async def _change_to(self, config: Config, replug: Callable[[], None] | None) -> ReloadReport:
         plan = plan_reload(self.config, config)
@@ -78,12 +80,13 @@ class Operator:
         if replug is not None:
             replug()
         started = self._mounts.apply(config, plan)
-        self._warn_of_restart_only(config)
-        self.config = config
+        old, self.config = self.config, config
+        self._warn_of_restart_only(old)
         self.secrets = Secrets(self.secrets.strings | config.secrets)
         for session in started:
             await self._arrival(session)
-        self._announce(before, self._listings.snapshot(self._mounts.audiences))
+        own_tools = replug is not None or bool(old.admin) != bool(config.admin)
+        self._announce(before, self._listings.snapshot(self._mounts.audiences), own_tools=own_tools)
         failed = self._failed(config, plan, started)
         self._publish(ConfigReloaded(plan.added, plan.removed, plan.restarted, plan.unchanged, tuple(failed)))
         return ReloadReport(
@@ -102,9 +105,10 @@ class Operator:
         for kind in KINDS:
             await session.catalogue.get(kind)
 
-    def _announce(self, before: dict[KindName, tuple[str, ...]], after: dict[KindName, tuple[str, ...]]) -> None:
-        """One event for each kind of list that became another one."""
-        for event in dict.fromkeys(CHANGED[kind]("") for kind in before if before[kind] != after[kind]):
+    def _announce(self, before: States, after: States, *, own_tools: bool) -> None:
+        """One event for each kind of list that became another one, or, with `own_tools`, may have."""
+        changed = [kind for kind in before if before[kind] != after[kind] or (own_tools and kind == "tools")]
+        for event in dict.fromkeys(CHANGED[kind]("") for kind in changed):
             self._publish(event)
 
     def _failed(self, config: Config, plan: Plan, started: list[UpstreamSession]) -> dict[str, str]:
@@ -122,8 +126,8 @@ class Operator:
         }
         return {name: self.secrets.mask(reason) for name, reason in failed.items()}
 
-    def _warn_of_restart_only(self, config: Config) -> None:
-        old = self.config
+    def _warn_of_restart_only(self, old: Config) -> None:
+        config = self.config
         if old.allowed_hosts != config.allowed_hosts or bool(old.tokens) != bool(config.tokens):
             logger.warning("the first token, the last one, and allowed_hosts take effect when wf-mcp is started again")
 

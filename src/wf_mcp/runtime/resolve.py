@@ -77,7 +77,7 @@ class Resolver:
             return
         session = self._session(mount, caller)
         await session.link()
-        await session.catalogue.get(kind)
+        await session.catalogue.get(kind, from_now=True)
 
     async def uri(self, caller: Caller, uri: str) -> Route:
         """The route of a resource by its public URI, listed or not.
@@ -90,7 +90,10 @@ class Resolver:
         else:
             mount, local = await self._unlabelled(caller, uri), uri
         session = self._session(mount, caller)
-        if local in self._shelves.hidden(mount, caller.audience, RESOURCES):
+        if not session.catalogue.fresh(RESOURCES):  # what plug-ins hide is known by the list only
+            await session.link()
+            await session.catalogue.get(RESOURCES, from_now=True)
+        if any(local in self._shelves.hidden(mount, caller.audience, kind) for kind in (RESOURCES, TEMPLATES)):
             raise _unknown(uri)
         return Route(mount, session, local)
 

@@ -140,12 +140,12 @@ class UpstreamSession:
                 await self._changed.wait()
         return self.state not in (State.STARTING, State.GONE)
 
-    async def link(self) -> Link:
-        """The open connection, after waiting for a start that is under way.
+    async def link(self, *, instead_of: Link | None = None) -> Link:
+        """The open connection, after waiting for a start that is under way; another one than `instead_of`.
 
         Raises `UpstreamUnavailable`, with the reason, where there is none to wait for.
         """
-        while self._link is None:
+        while self._link is None or self._link is instead_of:
             if self.state in (State.FAILED, State.STOPPED):
                 raise UpstreamUnavailable(f"Upstream {self.upstream.id!r} is unavailable: {self.reason}")
             await self._changed.wait()
@@ -166,26 +166,32 @@ class UpstreamSession:
         """
         self.calls += 1
         try:
+            link = await self.link()
             try:
-                return await self._send(method, params, port, headers)
+                return await self._send(link, method, params, port, headers)
             except LinkLost as lost:
                 if lost.started:
                     raise
-                return await self._send(method, params, port, headers)
+                # This task may know of the loss before the session's own does: the same link would refuse again.
+                return await self._send(await self.link(instead_of=link), method, params, port, headers)
         except LinkLost as lost:
             self.errors += 1
-            raise UpstreamUnavailable(
-                f"Upstream {self.upstream.id!r} was lost while it answered {method}: {lost}. "
-                "It may have acted on the request; it is not sent again."
-            ) from lost
+            raise self._lost(method, lost) from lost
         except WfMcpError:
             self.errors += 1
             raise
 
+    def _lost(self, method: str, lost: LinkLost) -> UpstreamUnavailable:
+        if not lost.started:
+            return UpstreamUnavailable(f"Upstream {self.upstream.id!r} is unavailable: {lost}")
+        return UpstreamUnavailable(
+            f"Upstream {self.upstream.id!r} was lost while it answered {method}: {lost}. "
+            "It may have acted on the request; it is not sent again."
+        )
+
     async def _send(
-        self, method: str, params: JsonObject, port: ClientPort | None, headers: Mapping[str, str] | None
+        self, link: Link, method: str, params: JsonObject, port: ClientPort | None, headers: Mapping[str, str] | None
     ) -> JsonObject:
-        link = await self.link()
         with self._open.opened(port, params, self._spawn) as (call, params_here):
             try:
                 return await link.request(method, params_here, timeout=self.upstream.settings.timeout, headers=headers)

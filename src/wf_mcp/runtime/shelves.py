@@ -1,6 +1,6 @@
 """One mount's components as clients see them: through the plug-ins' transforms, under their public names.
 
-What is computed is kept for as long as the upstream's own list is the same object. `listing.py` merges what stands here.
+What is computed is kept as long as the upstream's own list is the same object. `listing.py` merges what stands here.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,10 @@
-"""A calendar with one question; the demo adds it while wf-mcp runs."""
+"""Answers one question about dates; the demo adds it while wf-mcp runs."""
 
 from datetime import date
 
 from fastmcp import FastMCP
 
-server = FastMCP("calendar", version="1.0.0")
+server = FastMCP("dates", version="1.0.0")
 
 
 @server.tool

@@ -1,0 +1,271 @@
+"""The wire lane: what it answers itself, what goes on to FastMCP, and what errors look like (design D1)."""
+
+from typing import Any
+
+import anyio
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import SERVER_INFO_META_KEY
+from tests.edge.wire import HANDSHAKE, IDENTITY, Face, Visitor, face, handshake, hello, modern
+from tests.runtime.memory import Twin, prompt, resource, template, text, tool
+
+from wf_mcp.core.errors import RelayedError, UpstreamTimeout
+from wf_mcp.core.events import ToolsChanged
+
+pytestmark = pytest.mark.anyio
+
+STAMP = {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: IDENTITY}}
+CACHE = {"ttlMs": 0, "cacheScope": "private"}
+
+
+def alpha(**said: Any) -> Twin:
+    return Twin("alpha", tools=[tool("x")], prompts=[prompt("p")], said=said)
+
+
+async def error_of(f: Face, visitor: Visitor, method: str, params: Any = None) -> MCPError:
+    with pytest.raises(MCPError) as raised:
+        await f.ask(visitor, method, params)
+    return raised.value
+
+
+async def test_initialize_has_the_capabilities_and_instructions_of_everything_behind() -> None:
+    beta = Twin("beta", capabilities={"tools": {}, "logging": {}})
+    async with face(alpha(instructions="be kind"), beta) as f:
+        answer = await f.ask(handshake(), "initialize", hello())
+        assert f.onward == [("initialize", hello())]
+    assert answer == {
+        "protocolVersion": HANDSHAKE,
+        "capabilities": {
+            "tools": {"listChanged": True},
+            "prompts": {"listChanged": True},
+            "resources": {"listChanged": True, "subscribe": False},
+            "completions": {},
+            "logging": {},
+        },
+        "serverInfo": {},
+        "instructions": "[alpha] (its tools and prompts are listed as alpha.*)\nbe kind",
+    }
+
+
+async def test_initialize_does_not_wait_longer_than_list_wait_and_then_promises_everything() -> None:
+    async with face(Twin("slow", tools=[tool("x")]), list_wait=0.05) as f:
+        start = f.stage.twin("slow").slow_start()
+        visitor = handshake()
+        answer = await f.ask(visitor, "initialize", hello())
+        assert set(answer["capabilities"]) == {"tools", "prompts", "resources"}
+        assert "instructions" not in answer
+        start.set()
+        await visitor.peer.notes.wait_for("notifications/tools/list_changed")
+
+
+async def test_discover_says_what_modern_clients_get() -> None:
+    async with face(alpha()) as f:
+        answer = await f.ask(modern(), "server/discover")
+    assert answer["capabilities"] == {
+        "tools": {"listChanged": False},
+        "prompts": {"listChanged": False},
+        "resources": {"listChanged": False, "subscribe": False},
+        "completions": {},
+    }
+    assert (answer["resultType"], answer["ttlMs"], answer["cacheScope"]) == ("complete", 0, "private")
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("tools/list", {"tools": [tool("alpha.x")]}),
+        ("prompts/list", {"prompts": [prompt("alpha.p")]}),
+        ("resources/list", {"resources": []}),
+        ("resources/templates/list", {"resourceTemplates": []}),
+    ],
+)
+async def test_lists_are_answered_here_in_both_eras(method: str, expected: dict[str, Any]) -> None:
+    async with face(alpha()) as f:
+        assert await f.ask(await f.arrive(), method) == expected
+        assert await f.ask(modern(), method) == {**expected, **STAMP, **CACHE}
+        assert [each for each in f.onward if each[0] != "initialize"] == []
+
+
+async def test_our_own_tools_stand_after_those_of_upstreams_in_the_clients_form() -> None:
+    for style, names in (("dotted", ["alpha.x", "wf.admin.status"]), ("safe", ["alpha_x", "wf_admin_status"])):
+        async with face(alpha(), admin=True, style=style) as f:  # type: ignore[arg-type]
+            listed = await f.ask(await f.arrive(), "tools/list", {"cursor": None})
+            assert [each["name"] for each in listed["tools"]] == names
+
+
+async def test_a_call_is_relayed_and_stamped_for_modern_clients_only() -> None:
+    async with face(alpha()) as f:
+        assert await f.ask(await f.arrive(), "tools/call", {"name": "alpha.x"}) == text("alpha ran x")
+        answer = await f.ask(modern(), "tools/call", {"name": "alpha.x"})
+    assert answer == {**text("alpha ran x"), **STAMP}
+
+
+async def test_a_modern_clients_envelope_does_not_reach_an_upstream() -> None:
+    async with face(alpha()) as f:
+        await f.ask(modern(), "tools/call", {"name": "alpha.x", "_meta": {"vendor": 1}})
+        ref = {"type": "ref/prompt", "name": "alpha.p"}
+        await f.ask(modern(), "completion/complete", {"ref": ref, "argument": {}})
+        (called,) = f.stage.twin("alpha").of("tools/call")
+        (completed,) = f.stage.twin("alpha").of("completion/complete")
+    assert called.params == {"name": "x", "_meta": {"vendor": 1}}
+    assert completed.params == {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {}}
+
+
+async def test_what_an_upstream_put_on_its_result_stays_beside_our_stamp() -> None:
+    twin = alpha()
+    twin.give("tools/call", {**text("x"), "_meta": {"vendor": 1}, "resultType": "x-other"})
+    async with face(twin) as f:
+        answer = await f.ask(modern(), "tools/call", {"name": "alpha.x"})
+    assert answer["_meta"] == {"vendor": 1, SERVER_INFO_META_KEY: IDENTITY}
+    assert answer["resultType"] == "x-other"
+
+
+@pytest.mark.parametrize("name", ["wf.admin.status", "wf_admin_status"])
+async def test_our_own_tools_go_on_to_fastmcp_under_their_dotted_name(name: str) -> None:
+    async with face(alpha(), admin=True) as f:
+        visitor = await f.arrive()
+        assert await f.ask(visitor, "tools/call", {"name": name, "arguments": {}}) == {"answered": "by FastMCP"}
+        assert f.onward[-1] == ("tools/call", {"name": "wf.admin.status", "arguments": {}})
+
+
+@pytest.mark.parametrize("name", ["wf.admin.status", "wf_admin_status"])
+async def test_where_they_are_not_served_our_own_tools_do_not_exist(name: str) -> None:
+    async with face(alpha(), admin=False) as f:
+        visitor = await f.arrive()
+        error = await error_of(f, visitor, "tools/call", {"name": name})
+        assert (error.code, error.message) == (-32602, f"Unknown tool: {name}")
+        assert "status" not in str(await f.ask(visitor, "tools/list"))
+
+
+@pytest.mark.parametrize("method", ["ping", "logging/setLevel", "resources/unsubscribe", "x-vendor/method"])
+async def test_everything_else_goes_on(method: str) -> None:
+    async with face(alpha()) as f:
+        assert await f.ask(handshake(), method, {"a": 1}) == {"answered": "by FastMCP"}
+
+
+async def test_notifications_go_on_whatever_they_are_called() -> None:
+    async with face(alpha()) as f:
+        assert await f.ask(handshake(), "tools/call", {}, request_id=None) == {"answered": "by FastMCP"}
+
+
+@pytest.mark.parametrize("method", ["resources/subscribe", "subscriptions/listen"])
+async def test_what_is_not_served_says_why(method: str) -> None:
+    async with face(alpha()) as f:
+        error = await error_of(f, await f.arrive(), method, {"uri": "demo://alpha/x"})
+    assert error.code == -32601
+    assert error.message.startswith(f"{method}: wf-mcp ")
+
+
+@pytest.mark.parametrize(("visitor", "code"), [(handshake, -32002), (modern, -32602)], ids=["handshake", "modern"])
+async def test_a_missing_resource_has_the_code_of_the_era(visitor: Any, code: int) -> None:
+    async with face(alpha()) as f:
+        error = await error_of(f, visitor(), "resources/read", {"uri": "demo://nobody/x"})
+    assert (error.code, error.data) == (code, {"uri": "demo://nobody/x"})
+
+
+@pytest.mark.parametrize(("visitor", "code"), [(handshake, -32002), (modern, -32602)], ids=["handshake", "modern"])
+async def test_an_upstreams_own_error_differs_in_the_one_code_that_the_eras_do_not_share(
+    visitor: Any, code: int
+) -> None:
+    twin = alpha()
+    twin.fail("resources/read", RelayedError(-32002, "gone", {"uri": "demo://x"}))
+    twin.fail("prompts/get", RelayedError(-31999, "s3cr3t stays: the upstream said it", [1]))
+    async with face(twin) as f:
+        read = await error_of(f, visitor(), "resources/read", {"uri": "demo://alpha/x"})
+        got = await error_of(f, visitor(), "prompts/get", {"name": "alpha.p"})
+    assert (read.code, read.message, read.data) == (code, "gone", {"uri": "demo://alpha/x"})
+    assert (got.code, got.message, got.data) == (-31999, "s3cr3t stays: the upstream said it", [1])
+
+
+async def test_the_model_is_told_of_an_absent_upstream_in_a_result_without_secrets() -> None:
+    twin = alpha()
+    async with face(twin) as f:
+        visitor = await f.arrive()
+        await f.ask(visitor, "tools/list")
+        twin.starts.extend(["s3cr3t key refused"] * 9)
+        twin.link.lose()
+        answer = await f.ask(visitor, "tools/call", {"name": "alpha.x"})
+        error = await error_of(f, visitor, "prompts/get", {"name": "alpha.p"})
+    said = "Upstream 'alpha' is unavailable: *** key refused"
+    assert answer == {**text(said), "isError": True}
+    assert (error.code, error.message) == (-32603, said)
+
+
+async def test_the_model_is_told_of_a_timeout_in_a_result() -> None:
+    twin = alpha()
+    twin.fail("tools/call", UpstreamTimeout("too slow"))
+    async with face(twin) as f:
+        assert await f.ask(await f.arrive(), "tools/call", {"name": "alpha.x"}) == {**text("too slow"), "isError": True}
+
+
+async def test_a_completion_is_relayed() -> None:
+    async with face(alpha()) as f:
+        ref = {"type": "ref/prompt", "name": "alpha.p"}
+        answer = await f.ask(
+            await f.arrive(), "completion/complete", {"ref": ref, "argument": {"name": "a", "value": ""}}
+        )
+    assert answer["completion"] == {"values": ["alpha"]}
+
+
+async def test_params_that_are_missing_altogether_are_the_callers_mistake() -> None:
+    async with face(alpha()) as f:
+        for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
+            assert (await error_of(f, handshake(), method)).code == -32602
+
+
+async def test_a_change_reaches_the_client_that_came_by_initialize() -> None:
+    async with face(alpha()) as f:
+        visitor = await f.arrive()
+        await f.ask(visitor, "tools/list")
+        f.stage.twin("alpha").change("tools", [tool("y")])
+        await visitor.peer.notes.wait_for("notifications/tools/list_changed")
+        assert [each["name"] for each in (await f.ask(visitor, "tools/list"))["tools"]] == ["alpha.y"]
+        assert f.stage.ear.of(ToolsChanged) == [ToolsChanged("alpha")]
+
+
+async def test_over_http_a_question_goes_to_the_client_whose_call_it_belongs_to() -> None:
+    answers: list[Any] = []
+    twin = alpha()
+
+    async def ask(link: Any, params: Any) -> Any:
+        answers.append(await link.ask("roots/list"))
+        return text("asked")
+
+    twin.answers["tools/call"] = ask
+    async with face(twin, kind="http") as f:
+        one, other = await f.arrive("1", {"roots": {}}), await f.arrive("2", {"roots": {}})
+        one.own.answer = {"roots": ["one"]}
+        await f.ask(one, "tools/call", {"name": "alpha.x"})
+        assert len(f.stage.twin("alpha").links) == 1
+    assert answers == [{"roots": ["one"]}]
+    assert one.own.asked == [("roots/list", None)]
+    assert other.own.asked == other.peer.asked == []
+
+
+async def test_a_cancelled_request_is_cancelled_upstream_too() -> None:
+    twin = alpha()
+    ended = anyio.Event()
+
+    async def hang(link: Any, params: Any) -> Any:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    twin.answers["tools/call"] = hang
+    async with face(twin) as f, anyio.create_task_group() as tasks:
+        visitor = await f.arrive()
+        tasks.start_soon(f.ask, visitor, "tools/call", {"name": "alpha.x"})
+        await twin.asked("tools/call")
+        tasks.cancel_scope.cancel()
+    assert ended.is_set()
+
+
+async def test_resources_are_listed_under_their_public_addresses() -> None:
+    twin = Twin("alpha", resources=[resource("demo://r")], templates=[template("demo://{x}")])
+    async with face(twin) as f:
+        visitor = await f.arrive()
+        listed = await f.ask(visitor, "resources/list")
+        templates = await f.ask(visitor, "resources/templates/list")
+    assert [each["uri"] for each in listed["resources"]] == ["demo://alpha/r"]
+    assert [each["uriTemplate"] for each in templates["resourceTemplates"]] == ["demo://alpha/{x}"]

@@ -1,0 +1,115 @@
+"""One list request answered: in the client's form of names, page by page (matrix F.4)."""
+
+import anyio
+import pytest
+from tests.runtime.memory import Twin, prompt, resource, tool
+from tests.runtime.stage import caller, config, stage, upstream
+
+from wf_mcp.core.config import NamesSettings
+from wf_mcp.core.errors import InvalidParams
+from wf_mcp.core.kinds import PROMPTS, RESOURCES, TOOLS
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.lists import PARTIAL, Lists
+
+pytestmark = pytest.mark.anyio
+
+OWN = [tool("wf.admin.status")]
+SAFE = caller(style="safe")
+
+
+def five() -> Twin:
+    return Twin("alpha", tools=[tool(name) for name in "abcde"])
+
+
+async def pages(lists: Lists, own: list[JsonObject]) -> list[list[str]]:
+    """The names on every page."""
+    found, cursor = [], None
+    with anyio.fail_after(10):
+        while True:
+            page = await lists.answer(caller(), TOOLS, cursor, own)
+            found.append([item["name"] for item in page["tools"]])
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return found
+
+
+async def test_without_a_page_size_everything_is_on_one_page() -> None:
+    async with stage(five()) as s:
+        page = await Lists(s.listings, lambda: None).answer(caller(), TOOLS, None, OWN)
+    assert [item["name"] for item in page["tools"]] == [*(f"alpha.{name}" for name in "abcde"), "wf.admin.status"]
+    assert set(page) == {"tools"}
+
+
+async def test_pages_hold_everything_once_our_own_tools_last() -> None:
+    async with stage(five()) as s:
+        assert await pages(Lists(s.listings, lambda: 4), OWN) == [
+            ["alpha.a", "alpha.b", "alpha.c", "alpha.d"],
+            ["alpha.e", "wf.admin.status"],
+        ]
+
+
+async def test_a_cursor_of_a_list_that_changed_is_refused() -> None:
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: 2)
+        cursor = (await lists.answer(caller(), TOOLS, None, []))["nextCursor"]
+        s.twin("alpha").change("tools", [tool("z")])
+        with pytest.raises(InvalidParams, match="Invalid cursor"):
+            await lists.answer(caller(), TOOLS, cursor, [])
+
+
+async def test_a_cursor_of_another_kind_is_refused() -> None:
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: 2)
+        cursor = (await lists.answer(caller(), TOOLS, None, []))["nextCursor"]
+        with pytest.raises(InvalidParams):
+            await lists.answer(caller(), PROMPTS, cursor, [])
+
+
+async def test_a_cursor_of_another_process_is_refused() -> None:
+    async with stage(five()) as s:
+        cursor = (await Lists(s.listings, lambda: 2).answer(caller(), TOOLS, None, []))["nextCursor"]
+        with pytest.raises(InvalidParams):
+            await Lists(s.listings, lambda: 2).answer(caller(), TOOLS, cursor, [])
+
+
+async def test_safe_names_are_listed_where_a_client_needs_them_and_addresses_stay() -> None:
+    twin = Twin("al-pha", tools=[tool("a-b")], prompts=[prompt("c")], resources=[resource("demo://r")])
+    async with stage(twin) as s:
+        lists = Lists(s.listings, lambda: None)
+        assert (await lists.answer(SAFE, TOOLS, None, OWN))["tools"] == [tool("al_pha_a_b"), tool("wf_admin_status")]
+        assert (await lists.answer(SAFE, PROMPTS, None, []))["prompts"] == [prompt("al_pha_c")]
+        assert (await lists.answer(SAFE, RESOURCES, None, []))["resources"][0]["uri"] == "demo://al-pha/r"
+        assert (await lists.answer(caller(), TOOLS, None, []))["tools"] == [tool("al-pha.a-b")]
+
+
+async def test_safe_names_that_a_reload_changes_are_listed_anew() -> None:
+    async with stage(Twin("alpha", tools=[tool("x" * 40)])) as s:
+        lists = Lists(s.listings, lambda: None)
+        await lists.answer(SAFE, TOOLS, None, [])
+        s.next = config(upstream("alpha"), names=NamesSettings("auto", 30))
+        await s.operator.reload()
+        (item,) = (await lists.answer(SAFE, TOOLS, None, []))["tools"]
+        assert len(item["name"]) <= 30
+        await s.call(item["name"], SAFE)
+
+
+async def test_upstreams_that_are_missing_are_named_beside_the_list() -> None:
+    first = config(upstream("alpha"), upstream("Down", "down", problem="no"))
+    async with stage(five(), config_of=first) as s:
+        page = await Lists(s.listings, lambda: 2).answer(caller(), TOOLS, None, [])
+    assert page["_meta"] == {PARTIAL: ["down"]}
+
+
+async def test_a_warm_list_is_the_same_items() -> None:
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: None)
+        first, again = [(await lists.answer(SAFE, TOOLS, None, []))["tools"] for _ in range(2)]
+    assert all(one is other for one, other in zip(first, again, strict=True))
+
+
+async def test_an_item_of_an_upstream_is_never_changed_by_the_form_of_names() -> None:
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: None)
+        await lists.answer(SAFE, TOOLS, None, OWN)
+        assert s.twin("alpha").tools == [tool(name) for name in "abcde"]
+    assert [tool("wf.admin.status")] == OWN

@@ -1,0 +1,170 @@
+"""The SDK's side of a request, real but for the wire: what the edge is given, made by hand; the lane over twins."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import anyio
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
+from tests.inbox import Inbox
+from tests.runtime.memory import Twin
+from tests.runtime.stage import Stage, stage
+
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.callers import Callers, FrontSettings
+from wf_mcp.edge.clients import SessionSink
+from wf_mcp.edge.front import Backstage, WireLane
+from wf_mcp.edge.lists import Lists
+
+HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
+IDENTITY = {"name": "wf-mcp", "version": "1"}
+OWN_TOOL = {"name": "wf.admin.status", "inputSchema": {"type": "object"}}
+
+
+class Peer:
+    """The other end of a connection, as the SDK's `Outbound`: keeps what it hears, and answers questions."""
+
+    can_send_request = True
+
+    def __init__(self, answer: JsonObject | MCPError | None = None) -> None:
+        self.answer: JsonObject | MCPError = {} if answer is None else answer
+        self.notes = Inbox()
+        self.asked: list[tuple[str, Any]] = []
+        self.reads = anyio.Event()
+        self.reads.set()
+
+    async def send_raw_request(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> JsonObject:
+        self.asked.append((method, params))
+        if isinstance(self.answer, MCPError):
+            raise self.answer
+        return self.answer
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
+        await self.reads.wait()
+        self.notes.add({"method": method, "params": params})
+
+    @property
+    def heard(self) -> list[str]:
+        """The methods of what it heard."""
+        return [note["method"] for note in self.notes]
+
+
+@dataclass
+class Visitor:
+    """One client: its connection, what comes on the standalone stream, and what comes on its requests' own."""
+
+    connection: Connection
+    peer: Peer
+    own: Peer = field(default_factory=Peer)
+
+    def context(self, method: str, params: JsonObject | None = None, **fields: Any) -> ServerRequestContext[Any, Any]:
+        """The context of one request."""
+        return ServerRequestContext(
+            session=ServerSession(self.own, self.connection),  # type: ignore[arg-type]
+            lifespan_context=None,
+            protocol_version=self.connection.protocol_version,
+            method=method,
+            params=params,
+            **{"request_id": 1, **fields},
+        )
+
+
+def handshake(session_id: str | None = None, *, initialized: bool = True) -> Visitor:
+    """A client with a standing connection."""
+    peer = Peer()
+    connection = Connection.for_loop(peer, session_id=session_id)
+    if initialized:
+        connection.initialized.set()
+    return Visitor(connection, peer)
+
+
+def modern() -> Visitor:
+    """A client that says with each request who it is."""
+    peer = Peer()
+    return Visitor(Connection.from_envelope(MODERN, None, None, outbound=peer), peer)
+
+
+def hello(capabilities: JsonObject | None = None, version: str = HANDSHAKE, name: str = "client") -> JsonObject:
+    """The parameters of `initialize`."""
+    info = {"name": name, "version": "1", "x-future": 1}
+    return {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": info}
+
+
+def envelope(capabilities: JsonObject | None = None, name: str = "client") -> JsonObject:
+    """The `_meta` of a modern request."""
+    return {CLIENT_CAPABILITIES_META_KEY: capabilities or {}, CLIENT_INFO_META_KEY: {"name": name, "version": "1"}}
+
+
+def over_http(**headers: str) -> Any:
+    """What the SDK passes on of the HTTP request."""
+    return SimpleNamespace(headers=headers)
+
+
+@dataclass
+class Face:
+    """The lane over a stage of twins, and what went on to FastMCP behind it."""
+
+    stage: Stage
+    sink: SessionSink
+    lane: WireLane
+    onward: list[Any] = field(default_factory=list)
+
+    async def ask(self, visitor: Visitor, method: str, params: JsonObject | None = None, **fields: Any) -> Any:
+        """One request through the lane; a modern one gets its envelope."""
+        if visitor.connection.protocol_version == MODERN:
+            params = {**(params or {}), "_meta": {**envelope(), **(params or {}).get("_meta", {})}}
+        with anyio.fail_after(10):
+            return await self.lane(visitor.context(method, params, **fields), self._next)
+
+    async def arrive(self, session_id: str | None = None, capabilities: JsonObject | None = None) -> Visitor:
+        """A handshake client that has said hello."""
+        visitor = handshake(session_id)
+        await self.ask(visitor, "initialize", hello(capabilities))
+        return visitor
+
+    async def _next(self, context: Any) -> Any:
+        self.onward.append((context.method, context.params))
+        match context.method:
+            case "initialize" | "server/discover":
+                return {
+                    "protocolVersion": HANDSHAKE,
+                    "capabilities": {"own": {}},
+                    "serverInfo": {},
+                    "instructions": "own",
+                }
+            case "tools/list":
+                return {"tools": [OWN_TOOL]}
+            case _:
+                return {"answered": "by FastMCP"}
+
+
+@asynccontextmanager
+async def face(
+    *twins: Twin,
+    kind: Literal["stdio", "http"] = "stdio",
+    style: Literal["dotted", "safe"] = "dotted",
+    admin: bool = False,
+    **options: Any,
+) -> AsyncIterator[Face]:
+    """The lane in front of `twins`; `options` as for `stage`."""
+    async with stage(*twins, **options) as s, anyio.create_task_group() as tasks:
+        sink = SessionSink()
+        sink.run_in(tasks)
+        s.bus.add(sink)
+        backstage = Backstage(
+            callers=Callers(FrontSettings(kind, style, IDENTITY), sink),
+            mounts=s.mounts,
+            lists=Lists(s.listings, lambda: s.operator.config.page_size),
+            dispatch=s.dispatch,
+            identity=IDENTITY,
+            admin=lambda: admin,
+            mask=lambda text: text.replace("s3cr3t", "***"),
+        )
+        yield Face(s, sink, WireLane(backstage))
+        tasks.cancel_scope.cancel()

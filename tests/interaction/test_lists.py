@@ -1,0 +1,99 @@
+"""Lists: every page, kept until they change, and the notices that say so."""
+
+import pytest
+from tests.covers import covers
+from tests.inbox import JsonObject
+from tests.rawclient import RawError
+from tests.rig import ERAS, FRONTS, Rig
+
+pytestmark = pytest.mark.anyio
+OBJECT = {"type": "object"}
+
+
+@covers("lists.all-pages", "A list follows every upstream page, empty pages and odd cursors included")
+@pytest.mark.parametrize("era", ERAS)
+async def test_lists_follow_every_page(rig: Rig, era) -> None:
+    spec: JsonObject = {
+        "builtins": False,
+        "tools": [{"name": f"t{n}", "inputSchema": OBJECT} for n in range(7)],
+        "prompts": [{"name": f"p{n}"} for n in range(5)],
+        "resources": [{"name": f"r{n}", "uri": f"demo://r/{n}"} for n in range(6)],
+        "templates": [{"name": f"u{n}", "uriTemplate": f"demo://u/{n}/{{id}}"} for n in range(4)],
+        "pages": {"size": 2, "empty": True},
+    }
+    rig.upstream("paged", spec)
+    rig.upstream("plain", {"builtins": False, "tools": [{"name": "one", "inputSchema": OBJECT}]})
+    async with rig.serve().raw(era) as raw:
+        assert await raw.names() == [f"paged.t{n}" for n in range(7)] + ["plain.one"]
+        assert await raw.names("prompts") == [f"paged.p{n}" for n in range(5)]
+        resources = await raw.items("resources/list", "resources")
+        assert [item["uri"] for item in resources] == [f"demo://paged/r/{n}" for n in range(6)]
+        templates = await raw.items("resources/templates/list", "resourceTemplates")
+        assert [item["uriTemplate"] for item in templates] == [f"demo://paged/u/{n}/{{id}}" for n in range(4)]
+        assert await raw.text("paged.t6") == "paged ran t6"
+
+
+@covers("lists.repeated-cursor", "An upstream that repeats its cursor for ever costs one bounded list, and no other's")
+async def test_a_cursor_that_repeats_is_noticed(rig: Rig) -> None:
+    rig.upstream(
+        "looping", {"tools": [{"name": "t", "inputSchema": OBJECT}], "builtins": False, "pages": {"repeat": True}}
+    )
+    rig.upstream("good")
+    async with rig.serve().raw() as raw:
+        names = await raw.names()
+        assert "good.echo" in names
+        assert 1 <= names.count("looping.t") <= 2
+    assert len(rig["looping"].events("request", method="tools/list")) <= 10
+
+
+@covers("lists.page-size", "With `page_size` the client gets pages that together are the whole list, once each")
+async def test_our_own_pages(rig: Rig) -> None:
+    rig.upstream("a", {"builtins": False, "tools": [{"name": f"t{n}", "inputSchema": OBJECT} for n in range(7)]})
+    rig.settings["page_size"] = 3
+    async with rig.serve().raw() as raw:
+        page = await raw.request("tools/list", {})
+        assert len(page["tools"]) == 3
+        assert await raw.names() == [f"a.t{n}" for n in range(7)]
+        with pytest.raises(RawError) as caught:
+            await raw.request("tools/list", {"cursor": "never given"})
+        assert caught.value.code == -32602
+
+
+@covers("lists.kept", "A list is asked for once and kept until the upstream says that it changed")
+async def test_lists_are_kept(rig: Rig) -> None:
+    rig.upstream("alpha")
+    async with rig.serve().raw() as raw:
+        await raw.names()
+        before = len(rig["alpha"].events("request", method="tools/list"))
+        await raw.names()
+        assert len(rig["alpha"].events("request", method="tools/list")) == before == 1
+
+
+@covers("events.list-changed", "An upstream's list_changed reaches the client, and the next list shows the change")
+@pytest.mark.parametrize("front", FRONTS)
+async def test_a_changed_list_is_announced_and_shown(rig: Rig, front) -> None:
+    rig.upstream("alpha")
+    async with rig.serve(front).raw() as raw:
+        assert "alpha.grown" not in await raw.names()
+        await raw.text("alpha.grow", {"kinds": ["tools", "prompts", "resources"]})
+        for kind in ("tools", "prompts", "resources"):
+            await raw.notes.wait_for(f"notifications/{kind}/list_changed", 5)
+        assert "alpha.grown" in await raw.names()
+        assert await raw.names("prompts") == ["alpha.grown"]
+        assert await raw.text("alpha.grown") == "alpha ran grown"
+        await raw.text("alpha.shrink")
+        with pytest.raises(RawError) as caught:
+            await raw.call("alpha.grown")
+        assert caught.value.code == -32602
+
+
+@covers("events.list-changed-fresh", "A list made as soon as list_changed is heard is never the old one")
+async def test_the_list_right_after_the_notice_is_fresh(rig: Rig) -> None:
+    rig.upstream("alpha")
+    async with rig.serve().client() as probe:
+        for number in range(5):
+            await probe.names()
+            probe.notes.items.clear()
+            await probe.text("alpha.grow", {"name": f"g{number}"})
+            await probe.wait_for("notifications/tools/list_changed", 5)
+            assert f"alpha.g{number}" in await probe.names()

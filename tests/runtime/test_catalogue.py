@@ -1,0 +1,334 @@
+"""What one upstream lists: every page, fresh when it can be, and nobody waits too long for it (matrix F.4)."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from tests.runtime.memory import Twin, TwinLink, prompt, resource, template, tool
+from tests.runtime.stage import HELLO, upstream
+
+from wf_mcp.core.errors import METHOD_NOT_FOUND, RelayedError, UpstreamTimeout
+from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime import catalogue as module
+from wf_mcp.runtime.catalogue import Catalogue
+
+pytestmark = pytest.mark.anyio
+
+A, B, C, D, E = (tool(name) for name in "abcde")
+
+
+class Deaf:
+    """Nobody asks and nobody is told."""
+
+    async def asked(self, method: str, params: Any) -> JsonObject:
+        raise AssertionError(method)
+
+    def heard(self, method: str, params: Any) -> None:
+        raise AssertionError(method)
+
+
+class Shown:
+    """A catalogue, the kinds that it announced as late, and the upstream behind it."""
+
+    def __init__(self, twin: Twin, list_wait: float) -> None:
+        self.twin = twin
+        self.late: list[Kind] = []
+        self.catalogue = Catalogue(twin.id, self.late.append, list_wait)
+
+    async def get(self, kind: Kind = TOOLS) -> tuple[tuple[JsonObject, ...], bool]:
+        with anyio.fail_after(10):
+            return await self.catalogue.get(kind)
+
+    def link(self) -> TwinLink:
+        link = TwinLink(self.twin, upstream(self.twin.id), HELLO, Deaf())
+        self.twin.links.append(link)
+        return link
+
+
+@asynccontextmanager
+async def shown(twin: Twin, *, list_wait: float = 5.0) -> AsyncIterator[Shown]:
+    made = Shown(twin, list_wait)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.catalogue.serve, made.link())
+            yield made
+            tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 99])
+async def test_a_list_follows_every_page(size: int) -> None:
+    async with shown(Twin("up", tools=[A, B, C, D, E], page_size=size)) as s:
+        assert await s.get() == ((A, B, C, D, E), True)
+
+
+async def test_each_kind_is_listed_as_it_is_called() -> None:
+    lists = {
+        "tools": [A],
+        "prompts": [prompt("p")],
+        "resources": [resource("r://1")],
+        "templates": [template("t://{x}")],
+    }
+    async with shown(Twin("up", **lists)) as s:
+        assert {kind.name: list((await s.get(kind))[0]) for kind in KINDS} == lists
+
+
+async def test_an_empty_page_and_an_empty_cursor_are_pages_like_others() -> None:
+    pages: dict[str | None, JsonObject] = {
+        None: {"tools": [A], "nextCursor": ""},
+        "": {"tools": [], "nextCursor": "x"},
+        "x": {"tools": [B], "nextCursor": None},
+    }
+    twin = Twin("up")
+    twin.answers["tools/list"] = by_cursor(pages)
+    async with shown(twin) as s:
+        assert await s.get() == ((A, B), True)
+
+
+def by_cursor(pages: dict[str | None, JsonObject]) -> Any:
+    async def answer(link: TwinLink, params: JsonObject) -> JsonObject:
+        return pages[params.get("cursor")]
+
+    return answer
+
+
+async def test_a_repeated_cursor_ends_the_list(caplog: pytest.LogCaptureFixture) -> None:
+    twin = Twin("up")
+    twin.answers["tools/list"] = by_cursor(
+        {None: {"tools": [A], "nextCursor": "1"}, "1": {"tools": [B], "nextCursor": "1"}}
+    )
+    with caplog.at_level(logging.WARNING, "wf_mcp"):
+        async with shown(twin) as s:
+            assert await s.get() == ((A, B), True)
+    assert len(twin.of("tools/list")) == 2
+    assert "repeated the cursor '1'" in caplog.text
+
+
+async def test_a_list_without_end_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    async def endless(link: TwinLink, params: JsonObject) -> JsonObject:
+        return {"tools": [A], "nextCursor": str(int(params.get("cursor", 0)) + 1)}
+
+    twin = Twin("up", answers={"tools/list": endless})
+    with caplog.at_level(logging.WARNING, "wf_mcp"):
+        async with shown(twin, list_wait=20) as s:
+            items, fresh = await s.get()
+    assert (len(items), fresh) == (module.PAGE_CAP, True)
+    assert f"more than {module.PAGE_CAP} pages" in caplog.text
+
+
+@pytest.mark.parametrize("bad", [{}, {"name": None}, {"name": 3}, "a", None, ["a"]], ids=repr)
+async def test_a_malformed_entry_costs_only_itself(bad: Any) -> None:
+    async with shown(Twin("up", tools=[A, bad, B])) as s:
+        assert await s.get() == ((A, B), True)
+
+
+@pytest.mark.parametrize("answer", [{}, {"tools": None}, {"tools": {"a": 1}}], ids=repr)
+async def test_an_answer_without_a_list_is_an_empty_one(answer: JsonObject) -> None:
+    twin = Twin("up")
+    twin.give("tools/list", answer)
+    async with shown(twin) as s:
+        assert await s.get() == ((), True)
+
+
+async def test_what_an_upstream_does_not_offer_is_not_asked_for() -> None:
+    twin = Twin("up", capabilities={"tools": {}}, tools=[A])
+    async with shown(twin) as s:
+        assert await s.get(PROMPTS) == ((), True)
+        assert await s.get(TEMPLATES) == ((), True)
+        assert await s.get(TOOLS) == ((A,), True)
+    assert {request.method for request in twin.requests} == {"tools/list"}
+
+
+async def test_a_method_that_an_upstream_does_not_have_is_an_empty_list() -> None:
+    """Servers that declare resources often have no templates."""
+    twin = Twin("up", resources=[resource("r://1")])
+    twin.fail("resources/templates/list", RelayedError(METHOD_NOT_FOUND, "Method not found"))
+    async with shown(twin) as s:
+        assert await s.get(TEMPLATES) == ((), True)
+        assert s.catalogue.failure(TEMPLATES) is None
+
+
+async def test_a_list_is_fetched_once_while_nothing_changes() -> None:
+    twin = Twin("up", tools=[A])
+    async with shown(twin) as s:
+        first, _ = await s.get()
+        second, _ = await s.get()
+    assert second is first
+    assert len(twin.of("tools/list")) == 1
+
+
+async def test_a_stale_list_is_fetched_again_when_it_is_asked_for() -> None:
+    twin = Twin("up", tools=[A])
+    async with shown(twin) as s:
+        await s.get()
+        twin.tools = [B]
+        s.catalogue.stale(TOOLS)
+        assert not s.catalogue.fresh(TOOLS)
+        assert s.catalogue.peek(TOOLS) == (A,)
+        assert await s.get() == ((B,), True)
+        assert s.catalogue.fresh(TOOLS)
+    assert s.late == []
+
+
+async def test_a_list_that_comes_back_equal_stays_the_same_object() -> None:
+    twin = Twin("up", tools=[A])
+    async with shown(twin) as s:
+        first, _ = await s.get()
+        s.catalogue.stale(TOOLS)
+        twin.tools = [tool("a")]
+        assert (await s.get())[0] is first
+
+
+async def test_a_list_that_changed_while_it_was_being_fetched_is_fetched_again() -> None:
+    twin = Twin("up", tools=[A])
+    gate = twin.hold("tools/list")
+    async with shown(twin) as s:
+        await twin.asked("tools/list")
+        s.catalogue.stale(TOOLS)
+        async with anyio.create_task_group() as tasks:
+            found: list[Any] = []
+
+            async def get() -> None:
+                found.append(await s.get())
+
+            tasks.start_soon(get)
+            await anyio.wait_all_tasks_blocked()
+            twin.answers["tools/list"] = by_cursor({None: {"tools": [B]}})
+            gate.set()
+        assert found == [((B,), True)]
+    assert len(twin.of("tools/list")) == 2
+
+
+async def test_an_upstream_that_calls_its_list_changed_on_every_list_is_not_asked_for_ever() -> None:
+    twin = Twin("up", tools=[A])
+    async with shown(twin) as s:
+        await s.get()
+
+        async def restless(link: TwinLink, params: JsonObject) -> JsonObject:
+            s.catalogue.stale(TOOLS)
+            return {"tools": [A]}
+
+        twin.answers["tools/list"] = restless
+        s.catalogue.stale(TOOLS)
+        for _ in range(3):
+            assert (await s.get())[0] == (A,)
+            await anyio.wait_all_tasks_blocked()
+    assert len(twin.of("tools/list")) == 1 + 3
+
+
+async def test_nobody_waits_longer_than_they_have_to_for_a_silent_upstream() -> None:
+    twin = Twin("up", tools=[A])
+    twin.hold("tools/list")
+    async with shown(twin, list_wait=0.2) as s:
+        began = anyio.current_time()
+        assert await s.get() == ((), False)
+        assert 0.1 < anyio.current_time() - began < 2
+        again = anyio.current_time()
+        for _ in range(10):
+            assert await s.get() == ((), False)
+        assert anyio.current_time() - again < 0.2
+
+
+async def test_the_old_list_stands_in_for_one_that_does_not_come() -> None:
+    twin = Twin("up", tools=[A])
+    async with shown(twin, list_wait=0.1) as s:
+        await s.get()
+        twin.hold("tools/list")
+        s.catalogue.stale(TOOLS)
+        assert await s.get() == ((A,), False)
+
+
+async def test_a_list_that_comes_late_is_announced_once() -> None:
+    twin = Twin("up", tools=[A])
+    gate = twin.hold("tools/list")
+    async with shown(twin, list_wait=0.05) as s:
+        for _ in range(3):
+            assert await s.get() == ((), False)
+        gate.set()
+        await anyio.wait_all_tasks_blocked()
+        assert s.late == [TOOLS]
+        assert await s.get() == ((A,), True)
+        s.catalogue.stale(TOOLS)
+        await s.get()
+        assert s.late == [TOOLS]
+
+
+async def test_a_late_list_that_says_nothing_new_is_not_announced() -> None:
+    twin = Twin("up")
+    gate = twin.hold("tools/list")
+    async with shown(twin, list_wait=0.05) as s:
+        assert await s.get() == ((), False)
+        gate.set()
+        await anyio.wait_all_tasks_blocked()
+        assert await s.get() == ((), True)
+    assert s.late == []
+
+
+async def test_a_list_that_somebody_was_answered_without_is_announced_when_it_comes() -> None:
+    twin = Twin("up", tools=[A])
+    gate = twin.hold("tools/list")
+    async with shown(twin) as s:
+        s.catalogue.owe(TOOLS)
+        gate.set()
+        await s.get()
+        await s.get(RESOURCES)
+    assert s.late == [TOOLS]
+
+
+async def test_a_list_that_fails_is_told_with_its_reason_and_tried_again_when_asked_for() -> None:
+    twin = Twin("up", tools=[A])
+    usual = twin.answers.copy()
+    twin.fail("tools/list", RelayedError(-32000, "not today"))
+    async with shown(twin) as s:
+        assert await s.get() == ((), False)
+        assert s.catalogue.failure(TOOLS) == "not today"
+        twin.answers = usual
+        await s.get()
+        await anyio.wait_all_tasks_blocked()
+        assert await s.get() == ((A,), True)
+        assert s.catalogue.failure(TOOLS) is None
+    assert s.late == [TOOLS]
+
+
+async def test_a_failing_list_holds_nobody_up() -> None:
+    twin = Twin("up")
+    twin.fail("tools/list", UpstreamTimeout("too slow"))
+    async with shown(twin, list_wait=30) as s:
+        with anyio.fail_after(5):
+            for _ in range(5):
+                assert await s.get() == ((), False)
+
+
+async def test_a_failing_kind_leaves_the_others_alone() -> None:
+    twin = Twin("up", tools=[A])
+    twin.fail("prompts/list", RelayedError(-32000, "no"))
+    async with shown(twin) as s:
+        assert await s.get(TOOLS) == ((A,), True)
+        assert await s.get(PROMPTS) == ((), False)
+
+
+async def test_after_a_new_connection_every_list_is_fetched_again_and_a_difference_is_announced() -> None:
+    twin = Twin("up", tools=[A], prompts=[prompt("p")])
+    async with shown(twin) as s:
+        for kind in KINDS:
+            await s.get(kind)
+    twin.tools = [B]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(s.catalogue.serve, s.link())
+        await twin.asked("tools/list", times=2)
+        assert await s.get() == ((B,), True)
+        assert await s.get(PROMPTS) == ((prompt("p"),), True)
+        tasks.cancel_scope.cancel()
+    assert s.late == [TOOLS]
+
+
+async def test_between_two_connections_the_old_lists_stand_in() -> None:
+    twin = Twin("up", tools=[A])
+    async with shown(twin, list_wait=0.1) as s:
+        await s.get()
+        twin.link.lose()
+        s.catalogue.stale(TOOLS)
+        assert await s.get() == ((A,), False)
