@@ -11,7 +11,8 @@ def load(text: str, **env: str):
 
 def test_every_string_of_a_section_is_expanded_and_what_came_from_a_variable_is_secret() -> None:
     config = load(
-        '{mcpServers: {}, wf: {plugins: {redact: {values: ["${DB_PASSWORD}", 3, null], deep: {a: "x-${DB_PASSWORD}$$"}}}}}',
+        "{mcpServers: {}, wf: {plugins: {redact: {"
+        'values: ["${DB_PASSWORD}", 3, null], deep: {a: "x-${DB_PASSWORD}$$"}}}}}',
         DB_PASSWORD="hunter-seven",
     )
     assert config.plugins == {"redact": {"values": ["hunter-seven", 3, None], "deep": {"a": "x-hunter-seven$"}}}

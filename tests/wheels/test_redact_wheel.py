@@ -1,4 +1,4 @@
-"""The example plug-in as anybody would use it: a wheel beside wf-mcp's, in an environment that knows nothing of this folder."""
+"""The example plug-in as anybody would use it: a wheel beside wf-mcp's, where nothing of this folder is known."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.covers import covers
 from tests.servers import FIXTURES, TESTS
 
