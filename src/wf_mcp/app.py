@@ -29,7 +29,7 @@ from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
-from wf_mcp.runtime.operator import Operator
+from wf_mcp.runtime.operator import Operator, Replacement
 from wf_mcp.runtime.ports import Caller, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
@@ -125,8 +125,8 @@ class App:
 
         return unplug
 
-    def _replug(self, config: Config) -> Callable[[], None]:
-        """Load the plug-ins anew under other settings; nothing changes before the returned function is called."""
+    def _replug(self, config: Config) -> Replacement:
+        """Load the plug-ins anew under other settings; nothing changes before they are put to use."""
         plugins = self._load_plugins(config)
 
         def change() -> None:
@@ -135,7 +135,7 @@ class App:
             self.mounts.use(plugins)
             self._unplug = self._plug()
 
-        return change
+        return Replacement(plugins, change)
 
     def _build_server(self, config: Config) -> FastMCP:
         protected = self._front.kind == "http" and bool(config.tokens)

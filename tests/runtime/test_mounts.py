@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 def apply(s: Stage, new: Config) -> list[UpstreamSession]:
     """What the operator does with a new configuration, without waiting for anybody."""
-    started = s.mounts.apply(new, plan_reload(s.operator.config, new))
+    started = s.mounts.apply(s.mounts.prepare(new), new, plan_reload(s.operator.config, new))
     s.operator.config = new
     return started
 

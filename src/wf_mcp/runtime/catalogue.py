@@ -62,7 +62,10 @@ class Catalogue:
     `on_late` is called with a kind whose list arrived, or came back different, after somebody was answered without it.
     """
 
-    def __init__(self, label: str, on_late: Callable[[Kind], None], list_wait: float) -> None:
+    def __init__(
+        self, label: str, on_late: Callable[[Kind], None], list_wait: float, on_items: Callable[[], None] = lambda: None
+    ) -> None:
+        self._on_items = on_items
         self._label = label
         self._list_wait = list_wait
         self._born = time.monotonic()
@@ -157,6 +160,7 @@ class Catalogue:
         late = shelf.owed and items != (shelf.items or ())
         if shelf.items != items:
             shelf.items = items
+            self._on_items()
         shelf.loaded, shelf.failure, shelf.owed = generation, None, False
         if late:
             self._on_late(kind)

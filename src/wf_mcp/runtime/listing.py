@@ -12,6 +12,7 @@ from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind,
 from wf_mcp.core.routing import Entry, NameTable, WebTable, name_table, web_table
 from wf_mcp.core.uris import is_web
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.memo import Memo
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.shelves import Shelf, Shelves
@@ -32,9 +33,13 @@ class Listings:
     def __init__(self, mounts: Mounts, shelves: Shelves) -> None:
         self._mounts = mounts
         self._shelves = shelves
-        self._tables: dict[tuple[str, KindName], tuple[tuple[Shelf, ...], NameTable]] = {}
-        self._webs: dict[str, tuple[tuple[Shelf, ...], WebTable]] = {}
-        self._merged: dict[tuple[str, KindName], tuple[tuple[Shelf, ...], tuple[Entry, ...], str]] = {}
+        self._tables: Memo[tuple[str, Kind], NameTable] = Memo(
+            lambda: mounts.changes, lambda key: shelves.present(*key), _name_table
+        )
+        self._webs = Memo(lambda: mounts.changes, self._web_shelves, _web_table)
+        self._merged: Memo[tuple[str, Kind], tuple[tuple[Entry, ...], str]] = Memo(
+            lambda: mounts.changes, lambda key: shelves.present(*key), _merge
+        )
 
     async def listing(self, caller: Caller, kind: Kind) -> Listing:
         """The merged list of `kind` for `caller`, waiting for upstreams as far as each one's deadlines allow."""
@@ -51,27 +56,16 @@ class Listings:
                 missing.append(mount.called)
             elif not (await session.catalogue.get(kind))[1]:
                 missing.append(mount.called)
-        entries, state = self._merge(caller.audience, kind)
+        entries, state = self._merged.get((caller.audience, kind))
         return Listing(entries, tuple(missing), state)
 
     def table(self, audience: str, kind: Kind) -> NameTable:
         """The names of `kind` that `audience` may use, from what is known now."""
-        shelves = self._shelves.present(audience, kind)
-        kept = self._tables.get((audience, kind.name))
-        if kept is None or not _same(kept[0], shelves):
-            kept = (shelves, name_table(entry for shelf in shelves for entry in shelf.entries))
-            self._tables[(audience, kind.name)] = kept
-        return kept[1]
+        return self._tables.get((audience, kind))
 
     def web(self, audience: str) -> WebTable:
         """Who owns which web address, from what is known now."""
-        resources = self._shelves.present(audience, RESOURCES)
-        templates = self._shelves.present(audience, TEMPLATES)
-        kept = self._webs.get(audience)
-        if kept is None or not _same(kept[0], (*resources, *templates)):
-            kept = ((*resources, *templates), web_table(_web_pairs(resources), _web_pairs(templates)))
-            self._webs[audience] = kept
-        return kept[1]
+        return self._webs.get(audience)
 
     def web_conflicts(self) -> list[str]:
         """Web addresses that several upstreams offer, and who answers."""
@@ -94,20 +88,27 @@ class Listings:
 
     def snapshot(self, audiences: Sequence[str]) -> dict[KindName, tuple[str, ...]]:
         """The state of every audience's lists, by kind; where two snapshots differ, clients must look again."""
-        return {kind.name: tuple(self._merge(audience, kind)[1] for audience in audiences) for kind in KINDS}
+        return {kind.name: tuple(self._merged.get((audience, kind))[1] for audience in audiences) for kind in KINDS}
 
-    def _merge(self, audience: str, kind: Kind) -> tuple[tuple[Entry, ...], str]:
-        shelves = self._shelves.present(audience, kind)
-        kept = self._merged.get((audience, kind.name))
-        if kept is None or not _same(kept[0], shelves):
-            entries = _merged(entry for shelf in shelves for entry in shelf.entries)
-            kept = (shelves, entries, _digest([[entry.safe, entry.item] for entry in entries]))
-            self._merged[(audience, kind.name)] = kept
-        return kept[1], kept[2]
+    def _web_shelves(self, audience: str) -> tuple[Shelf, ...]:
+        resources = self._shelves.present(audience, RESOURCES)
+        return (*resources, *self._shelves.present(audience, TEMPLATES))
 
 
-def _same(one: tuple[Shelf, ...], other: tuple[Shelf, ...]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+def _name_table(shelves: tuple[Shelf, ...]) -> NameTable:
+    return name_table(entry for shelf in shelves for entry in shelf.entries)
+
+
+def _web_table(shelves: tuple[Shelf, ...]) -> WebTable:
+    """The table of one audience's resources and templates; only templates have expressions."""
+    pairs = [(entry.dotted, entry.mount_id) for shelf in shelves for entry in shelf.entries if is_web(entry.dotted)]
+    plain = [pair for pair in pairs if "{" not in pair[0]]
+    return web_table(plain, [pair for pair in pairs if "{" in pair[0]])
+
+
+def _merge(shelves: tuple[Shelf, ...]) -> tuple[tuple[Entry, ...], str]:
+    entries = _merged(entry for shelf in shelves for entry in shelf.entries)
+    return entries, _digest([[entry.safe, entry.item] for entry in entries])
 
 
 def _merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -118,10 +119,6 @@ def _merged(entries: Iterable[Entry]) -> tuple[Entry, ...]:
         for entry in entries
         if not is_web(entry.dotted) or seen.setdefault(entry.dotted, entry.mount_id) == entry.mount_id
     )
-
-
-def _web_pairs(shelves: Sequence[Shelf]) -> list[tuple[str, str]]:
-    return [(entry.dotted, entry.mount_id) for shelf in shelves for entry in shelf.entries if is_web(entry.dotted)]
 
 
 def _digest(items: list[list[str | JsonObject]]) -> str:

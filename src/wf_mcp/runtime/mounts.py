@@ -4,7 +4,7 @@ A session belongs to an audience: the callers that may share it (design D4). Mou
 stopping one never holds up another.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -55,7 +55,11 @@ class Mount:
 
 
 class Mounts:
-    """All mounts, in config order, and the task group that their sessions live in."""
+    """All mounts, in config order, and the task group that their sessions live in.
+
+    `version` counts changes of the mounts, `changes` whatever may make a public list another one: what is computed from
+    lists is good as long as it stays the same, however many mounts there are.
+    """
 
     def __init__(
         self, connector: Connector, plugins: Plugins, publish: Callable[[Event], None], identity: JsonObject
@@ -68,7 +72,9 @@ class Mounts:
         self._audiences: dict[str, tuple[Hello, ClientPort | None]] = {}
         self._tasks: TaskGroup | None = None
         self._list_wait = 5.0
+        self._by_label: dict[str, Mount] = {}
         self.version = 0
+        self.changes = 0
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(self._mounts.values())
@@ -85,13 +91,18 @@ class Mounts:
         return tuple(self._audiences)
 
     @property
-    def labels(self) -> frozenset[str]:
-        """Every label in use."""
-        return frozenset(mount.label for mount in self._mounts.values())
+    def labels(self) -> Collection[str]:
+        """Every label in use, the empty one of a bare mount included."""
+        return self._by_label.keys()
 
     def by_label(self, label: str) -> Mount:
         """The mount that carries `label`."""
-        return next(mount for mount in self._mounts.values() if mount.label == label)
+        return self._by_label[label]
+
+    @property
+    def bare(self) -> Mount | None:
+        """The mount whose names and URIs are public as they are, if there is one."""
+        return self._by_label.get("")
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Keep the sessions' task group until cancelled; returns when every upstream has been stopped."""
@@ -100,26 +111,25 @@ class Mounts:
             task_status.started()
             await anyio.sleep_forever()
 
+    def prepare(self, config: Config, plugins: Plugins | None = None) -> dict[str, Mount]:
+        """The mounts of `config`, not in use yet, with transforms from `plugins`, or from those in use.
+
+        Raises `PluginError` where a required plug-in cannot serve one of them.
+        """
+        chosen = plugins or self._plugins
+        return {up.id: _mount(up, chosen) for up in config.upstreams if up.enabled}
+
     def load(self, config: Config) -> None:
         """Mount every enabled upstream of `config`; nothing is started yet."""
         self._list_wait = config.list_wait
-        for upstream in config.upstreams:
-            if upstream.enabled:
-                self._mounts[upstream.id] = self._mount(upstream)
-        self.version += 1
+        self._put(self.prepare(config))
 
-    def use(self, plugins: Plugins) -> None:
-        """Take transforms from `plugins` from the next `apply` on."""
-        self._plugins = plugins
+    def apply(self, made: dict[str, Mount], config: Config, plan: Plan) -> list[UpstreamSession]:
+        """Change over to the mounts that `prepare` made of `config`: stop what is gone or different, keep what is the
+        same, start what is new for every audience.
 
-    def apply(self, config: Config, plan: Plan) -> list[UpstreamSession]:
-        """Change over to `config`: stop what is gone or different, keep what is the same, start what is new for every
-        audience.
-
-        Returns the sessions that were started. Raises `PluginError`, with nothing changed, where a required plug-in
-        cannot serve one of them.
+        Returns the sessions that were started.
         """
-        made = {upstream.id: self._mount(upstream) for upstream in config.upstreams if upstream.enabled}
         self._list_wait = config.list_wait
         for connection_id in (*plan.removed, *plan.restarted):
             self._stop(self._mounts[connection_id])
@@ -127,31 +137,34 @@ class Mounts:
         for mount in made.values():
             if mount.id not in fresh:
                 self._keep(self._mounts[mount.id], mount)
-        self._mounts = made
-        self.version += 1
+        self._put(made)
         return [
             session
             for audience in tuple(self._audiences)
-            for mount in self._mounts.values()
+            for mount in made.values()
             if mount.id in fresh
             and mount.upstream.settings.start != "lazy"
             and (session := self._session(mount, audience))
         ]
+
+    def _put(self, mounts: dict[str, Mount]) -> None:
+        self._mounts = mounts
+        self._by_label = {mount.label: mount for mount in mounts.values()}
+        self.version += 1
+        self._note_change()
+
+    def _note_change(self) -> None:
+        self.changes += 1
+
+    def use(self, plugins: Plugins) -> None:
+        """Take transforms from `plugins` from now on."""
+        self._plugins = plugins
 
     def _keep(self, old: Mount, new: Mount) -> None:
         """Let `new` go on with the connections of `old`, under settings that need no new process."""
         new.sessions, new.scopes = old.sessions, old.scopes
         for session in new.sessions.values():
             session.adopt(new.upstream, to_client(new.namespace))
-
-    def _mount(self, upstream: Upstream) -> Mount:
-        namespace = Namespace(upstream.id, upstream.label)
-        return Mount(
-            upstream,
-            namespace,
-            self._plugins.component_transforms(namespace),
-            self._plugins.result_transforms(namespace),
-        )
 
     def _stop(self, mount: Mount) -> None:
         for scope in mount.scopes:
@@ -189,9 +202,11 @@ class Mounts:
                 self._publish,
                 list_wait=self._list_wait,
                 standing=standing,
+                on_change=self._note_change,
                 translate=to_client(mount.namespace),
             )
             mount.sessions[audience] = session
+            self._note_change()
             self._start(mount, session)
         return session
 
@@ -206,6 +221,11 @@ class Mounts:
                 await session.run()
 
         self._tasks.start_soon(live, name=f"upstream {mount.id}")
+
+
+def _mount(upstream: Upstream, plugins: Plugins) -> Mount:
+    namespace = Namespace(upstream.id, upstream.label)
+    return Mount(upstream, namespace, plugins.component_transforms(namespace), plugins.result_transforms(namespace))
 
 
 def offers(attended: Iterable[tuple[Mount, UpstreamSession | None]]) -> list[Offer]:

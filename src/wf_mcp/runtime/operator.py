@@ -5,8 +5,10 @@ Reads and plans first, then changes; a configuration that cannot be used changes
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import anyio
+import anyio.to_thread
 
 from wf_mcp.core.config import Config
 from wf_mcp.core.errors import ConfigError, PluginError
@@ -15,8 +17,9 @@ from wf_mcp.core.kinds import KINDS, KindName
 from wf_mcp.core.plan import Plan, plan_reload
 from wf_mcp.core.reports import EventRecord, Inventory, ReloadReport, Status
 from wf_mcp.core.secrets import Secrets
+from wf_mcp.plugin.manager import Plugins
 from wf_mcp.runtime.listing import Listings
-from wf_mcp.runtime.mounts import Mounts
+from wf_mcp.runtime.mounts import Mount, Mounts
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.session import State, UpstreamSession
 
@@ -32,6 +35,14 @@ CHANGED: dict[KindName, Callable[[str], Event]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Plug-ins loaded under another configuration, and what puts them in the place of those in use."""
+
+    plugins: Plugins
+    use: Callable[[], None]
+
+
 class Operator:
     """Implements `plugin.types.Admin` over the running mounts.
 
@@ -43,7 +54,7 @@ class Operator:
         self,
         config: Config,
         read: Callable[[], Config],
-        replug: Callable[[Config], Callable[[], None]],
+        replug: Callable[[Config], Replacement],
         mounts: Mounts,
         listings: Listings,
         reporter: Reporter,
@@ -65,27 +76,28 @@ class Operator:
         """Read the configuration again and apply what changed."""
         async with self._one_at_a_time:
             try:
-                config = self._read()
-                replug = self._replug(config) if config.plugins != self.config.plugins else None
-                return await self._change_to(config, replug)
+                config = await anyio.to_thread.run_sync(self._read)
+                replaced = self._replug(config) if config.plugins != self.config.plugins else None
+                made = self._mounts.prepare(config, replaced.plugins if replaced is not None else None)
             except (ConfigError, PluginError) as error:
                 reason = self.secrets.mask(error.message)
                 logger.warning("configuration not reloaded: %s", reason)
                 self._publish(ReloadRefused(reason))
                 return ReloadReport(error=reason)
+            return await self._change_to(config, made, replaced)
 
-    async def _change_to(self, config: Config, replug: Callable[[], None] | None) -> ReloadReport:
+    async def _change_to(self, config: Config, made: dict[str, Mount], replaced: Replacement | None) -> ReloadReport:
         plan = plan_reload(self.config, config)
         before = self._listings.snapshot(self._mounts.audiences)
-        if replug is not None:
-            replug()
-        started = self._mounts.apply(config, plan)
+        if replaced is not None:
+            replaced.use()
+        started = self._mounts.apply(made, config, plan)
         old, self.config = self.config, config
         self._warn_of_restart_only(old)
         self.secrets = Secrets(self.secrets.strings | config.secrets)
         for session in started:
             await self._arrival(session)
-        own_tools = replug is not None or bool(old.admin) != bool(config.admin)
+        own_tools = replaced is not None or bool(old.admin) != bool(config.admin)
         self._announce(before, self._listings.snapshot(self._mounts.audiences), own_tools=own_tools)
         failed = self._failed(config, plan, started)
         self._publish(ConfigReloaded(plan.added, plan.removed, plan.restarted, plan.unchanged, tuple(failed)))

@@ -84,8 +84,8 @@ class Resolver:
 
         Raises `UnknownResource` (with `data.uri` as the client wrote it) where no upstream owns it.
         """
-        found = decode(uri, self._mounts.labels - {""})
-        if found is not None:
+        found = decode(uri, self._mounts.labels)
+        if found is not None and found[0]:
             mount, local = self._mounts.by_label(found[0]), found[1]
         else:
             mount, local = await self._unlabelled(caller, uri), uri
@@ -106,10 +106,9 @@ class Resolver:
                 owner = self._listings.web(caller.audience).owner(uri)
             if owner is not None and owner in {mount.id for mount in self._mounts}:
                 return self._mounts[owner]
-        bare = next((mount for mount in self._mounts if not mount.label), None)
-        if bare is None:
+        if self._mounts.bare is None:
             raise _unknown(uri)
-        return bare
+        return self._mounts.bare
 
     def _session(self, mount: Mount, caller: Caller) -> UpstreamSession:
         session = self._mounts.session(mount, caller)

@@ -53,6 +53,7 @@ class UpstreamSession:
         list_wait: float = 5.0,
         standing: ClientPort | None = None,
         translate: Callable[[str, JsonObject], JsonObject] = lambda method, params: params,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.upstream = upstream
         self.hello = hello
@@ -63,7 +64,7 @@ class UpstreamSession:
         self.started = time.monotonic()
         self.last_link: Link | None = None
         self.deadline = self.started + list_wait
-        self.catalogue = Catalogue(upstream.label or upstream.id, self._late, list_wait)
+        self.catalogue = Catalogue(upstream.label or upstream.id, self._late, list_wait, on_change)
         self._connector = connector
         self._publish = publish
         self._standing = standing
