@@ -23,7 +23,7 @@ from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
-from wf_mcp.runtime.operator import Operator
+from wf_mcp.runtime.operator import Operator, Replacement
 from wf_mcp.runtime.ports import Caller, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
@@ -82,8 +82,9 @@ def caller(audience: str = "a", **fields: Any) -> Caller:
 class Stage:
     """Everything of the runtime, wired."""
 
-    def __init__(self, connector: TwinConnector, first: Config, plugins: Plugins) -> None:
-        self.connector = connector
+    def __init__(self, connector: TwinConnector, first: Config, load: Callable[[Config], Plugins]) -> None:
+        self.connector, self._load = connector, load
+        plugins = load(first)
         self.bus, self.ear = EventBus(), Ear()
         self.bus.add(self.ear)
         self.next: Config | Exception = first
@@ -120,8 +121,15 @@ class Stage:
             raise self.next
         return self.next
 
-    def _replug(self, new: Config) -> Callable[[], None]:
-        raise AssertionError("plug-ins stay as they are here")
+    def _replug(self, new: Config) -> Replacement:
+        """Plug-ins under other settings, from the same objects."""
+        plugins = self._load(new)
+
+        def use() -> None:
+            self.plugins = plugins
+            self.mounts.use(plugins)
+
+        return Replacement(plugins, use)
 
     def twin(self, connection_id: str) -> Twin:
         return self.connector.twins[connection_id]
@@ -163,14 +171,14 @@ async def stage(
     **options: Any,
 ) -> AsyncIterator[Stage]:
     """The runtime with `twins` mounted under their ids, or as `config_of` has it; `options` as for `config`."""
-    loaded = build_plugins(
-        [("namespace", namespace), ("links", links)],
-        settings or {},
-        load_entry_points=False,
-        extra=list((plugins or {}).items()),
-    )
+    extra = list((plugins or {}).items())
+
+    def load(new: Config) -> Plugins:
+        own = [("namespace", namespace), ("links", links)]
+        return build_plugins(own, {**(settings or {}), **new.plugins}, load_entry_points=False, extra=extra)
+
     first = config_of or config(*(upstream(twin.id) for twin in twins), **options)
-    made = Stage(TwinConnector(*twins), first, loaded)
+    made = Stage(TwinConnector(*twins), first, load)
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             made.mounts.load(first)

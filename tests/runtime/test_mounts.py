@@ -77,7 +77,8 @@ async def test_a_mount_is_called_by_its_label_or_else_by_its_id() -> None:
     first = config(upstream("Alpha", "alpha"), upstream("Bare", ""))
     async with stage(config_of=first) as s:
         assert [mount.called for mount in s.mounts] == ["alpha", "Bare"]
-        assert s.mounts.labels == {"alpha", ""}
+        assert set(s.mounts.labels) == {"alpha", ""}
+        assert s.mounts.bare is s.mounts["Bare"]
         assert s.mounts.by_label("").id == "Bare"
 
 
@@ -113,6 +114,30 @@ async def test_what_an_upstream_asks_after_a_change_of_label_is_in_the_new_terms
         s.twin("alpha").link.say("notifications/resources/updated", {"uri": "demo://a"})
         await client.hears("notifications/resources/updated")
     assert client.heard[0][1] == {"uri": "demo://renamed/a"}
+
+
+async def test_prepared_mounts_change_nothing_before_they_are_applied() -> None:
+    async with stage(Twin("alpha"), Twin("beta"), config_of=config(upstream("alpha"))) as s:
+        await s.ready()
+        before = (s.mounts.version, s.mounts.changes, list(s.mounts))
+        made = s.mounts.prepare(config(upstream("alpha", "renamed"), upstream("beta", enabled=False)))
+        assert list(made) == ["alpha"]
+        assert (s.mounts.version, s.mounts.changes, list(s.mounts)) == before
+
+
+async def test_whatever_may_change_a_list_is_counted() -> None:
+    async with stage(Twin("alpha", tools=[tool("x")])) as s:
+        counts = [s.mounts.changes]
+        await s.ready()
+        counts.append(s.mounts.changes)
+        await s.ready()
+        assert s.mounts.changes == counts[-1]
+        s.twin("alpha").change("tools", [tool("y")])
+        await s.listed()
+        counts.append(s.mounts.changes)
+        apply(s, config(upstream("alpha", "renamed")))
+        counts.append(s.mounts.changes)
+    assert counts == sorted(set(counts))
 
 
 async def test_a_removed_upstream_is_stopped() -> None:

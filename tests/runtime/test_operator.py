@@ -102,6 +102,38 @@ async def test_what_a_required_plugin_cannot_serve_changes_nothing() -> None:
         assert await s.listed() == ["alpha.x"]
 
 
+async def test_new_plugins_that_cannot_serve_a_mount_change_nothing_either() -> None:
+    class Picky:
+        @impl
+        def wf_component_transforms(self, mount: Namespace) -> Iterable[ComponentTransform]:
+            raise RuntimeError("not today")
+
+    async with stage(Twin("alpha", tools=[tool("x")]), plugins={"picky": Picky()}) as s:
+        await s.ready()
+        before = (s.operator.config, s.plugins, s.mounts["alpha"])
+        report = await reload(s, config(upstream("alpha"), plugins={"picky": {"required": True}}))
+        assert "not today" in (report.error or "")
+        assert (s.operator.config, s.plugins, s.mounts["alpha"]) == before
+        assert s.ear.of(ReloadRefused) == [ReloadRefused(report.error or "")]
+
+
+async def test_new_plugins_work_on_lists_that_are_there() -> None:
+    class Hiding:
+        @impl
+        def wf_component_transforms(self, mount: Namespace) -> Iterable[ComponentTransform]:
+            return [lambda component: None if component.name == "x" else component]
+
+    off, on = {"hiding": {"enabled": False}}, {"hiding": {"enabled": True}}
+    alpha = Twin("alpha", tools=[tool("x"), tool("y")])
+    async with stage(alpha, plugins={"hiding": Hiding()}, settings=off) as s:
+        assert await s.listed() == ["alpha.x", "alpha.y"]
+        report = await reload(s, config(upstream("alpha"), plugins=on))
+        assert (report.unchanged, report.error) == (["alpha"], None)
+        assert s.ear.of(ToolsChanged) == [ToolsChanged("")]
+        assert await s.listed() == ["alpha.y"]
+        assert len(alpha.links) == 1
+
+
 async def test_one_event_tells_of_each_kind_of_list_that_changed() -> None:
     first = config(upstream("alpha"), upstream("beta"))
     twins = (

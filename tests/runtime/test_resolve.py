@@ -78,7 +78,7 @@ async def test_a_warm_name_asks_nobody() -> None:
 
 @pytest.mark.parametrize("public", ["slow.x", "slow_x"])
 async def test_a_name_of_a_slow_upstream_is_waited_for_beyond_the_lists(public: str) -> None:
-    async with stage(Twin("slow", tools=[tool("x")]), list_wait=0.05) as s, anyio.create_task_group() as tasks:
+    async with stage(Twin("slow", tools=[tool("x")]), list_wait=0.3) as s, anyio.create_task_group() as tasks:
         start = s.twin("slow").slow_start()
         found: list[tuple[str, str]] = []
 
