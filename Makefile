@@ -1,5 +1,6 @@
 # Two commands matter: `make demo` shows wf-mcp at work, `make test` sets up and runs everything that CI runs.
-# Both set up what they need in this folder: .venv, and for the tests tests/node_modules and tests/.wheel-venv.
+# Both set up what they need in this folder: .venv, and for the tests tests/node_modules,
+# tests/conformance/node_modules and tests/.wheel-venv.
 # Neither needs root.
 
 PYTHON ?= python3
@@ -7,7 +8,7 @@ BIN := .venv/bin
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src plugins/wf-mcp-redact/src -name '*.py')
 
-.PHONY: demo test lint types unit node wheels inventory format clean
+.PHONY: demo test lint types unit node conformance-tools clients wheels inventory format clean
 
 demo: .venv/.demo
 	$(BIN)/wf-mcp demo
@@ -32,13 +33,26 @@ lint: .venv/.dev
 types: .venv/.dev
 	$(BIN)/mypy
 
-unit: .venv/.dev node wheels
+unit: .venv/.dev node conformance-tools wheels clients
 	$(BIN)/python -m pytest
 
 node: tests/node_modules/.ready
 
 tests/node_modules/.ready: tests/package.json
 	cd tests && npm install --no-fund --no-audit --no-package-lock --loglevel=error
+	touch $@
+
+# The official conformance suite, and on Linux x64 the Node 22 that it needs; elsewhere the Node on PATH must be 22 or later.
+conformance-tools: tests/conformance/node_modules/.ready
+
+tests/conformance/node_modules/.ready: tests/conformance/package.json
+	cd tests/conformance && npm install --no-fund --no-audit --no-package-lock --loglevel=error
+	touch $@
+
+clients: tests/clients/node_modules/.ready
+
+tests/clients/node_modules/.ready: tests/clients/package.json
+	cd tests/clients && npm install --no-fund --no-audit --no-package-lock --loglevel=error
 	touch $@
 
 wheels: tests/.wheel-venv/.ready
@@ -60,4 +74,4 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv tests/node_modules tests/.wheel-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv tests/node_modules tests/clients/node_modules tests/conformance/node_modules tests/.wheel-venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -51,8 +51,8 @@ class RawClient:
         self.hello: JsonObject = {}
         self.answers: dict[str, JsonObject] = dict(ANSWERS)
         self.link: Any = None
-        self._ids = itertools.count(1)
-        self._replies: dict[int, tuple[anyio.Event, list[JsonObject]]] = {}
+        self.ids: Iterator[int | str] = itertools.count(1)
+        self._replies: dict[int | str, tuple[anyio.Event, list[JsonObject]]] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
 
     @property
@@ -67,7 +67,7 @@ class RawClient:
             return await self._request(method, params)
 
     async def _request(self, method: str, params: JsonObject | None) -> JsonObject:
-        request_id = next(self._ids)
+        request_id = next(self.ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         params = self._stamped(params)
         if params is not None:

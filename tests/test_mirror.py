@@ -15,6 +15,10 @@ ELSEWHERE = {
     "wf_mcp.core.config_models": ("core/test_config.py", "shapes, seen through the loader that gives them a meaning"),
     "wf_mcp.core.config_resolve": ("core/test_config_entry.py", "a step of reading one entry, seen through that entry"),
     "wf_mcp.edge.reaper_main": ("edge/test_reaper.py", "a program of its own, run as one by its starter's tests"),
+    "wf_mcp.edge.http_guard": ("edge/test_serving.py", "a sentence around the guard, seen through the whole front"),
+    "wf_mcp.edge.http_plain": ("edge/test_http_front.py", "bodies and refusals, seen through the endpoint"),
+    "wf_mcp.edge.http_sessions": ("edge/test_http_front.py", "the table of sessions, seen through the endpoint"),
+    "wf_mcp.edge.http_wire": ("edge/test_http_session.py", "the two ends of a session's dispatcher"),
     "wf_mcp.edge.streams": ("edge/test_stdio.py", "what both stdio sides share; the tests of each side run it"),
     "wf_mcp.cli": ("interaction/test_cli.py", "the command line is tested as what users type"),
 }

@@ -112,9 +112,11 @@ def test_what_wf_mcp_is_built_on_is_held_to_a_tested_major_version(package: str)
     assert re.fullmatch(rf"{package}>=(\d+)(\.\d+)+,<\d+", requirement)
 
 
-def test_the_node_servers_are_pinned_exactly_and_without_addresses() -> None:
-    manifest = json.loads((ROOT / "tests" / "package.json").read_text(encoding="utf-8"))
-    versions = {**manifest["dependencies"], **manifest.get("devDependencies", {})}
+@pytest.mark.parametrize("folder", ["", "clients", "conformance"])
+def test_node_packages_are_pinned_exactly_and_without_addresses(folder: str) -> None:
+    manifest = json.loads((ROOT / "tests" / folder / "package.json").read_text(encoding="utf-8"))
+    kinds = ("dependencies", "devDependencies", "optionalDependencies")
+    versions = {name: version for kind in kinds for name, version in manifest.get(kind, {}).items()}
     assert {name: version for name, version in versions.items() if not EXACT_NODE.fullmatch(version)} == {}
     assert "scripts" not in manifest
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import anyio
@@ -13,18 +14,21 @@ from wf_mcp.builtin import admin as admin_plugin
 from wf_mcp.builtin import links, namespace
 from wf_mcp.builtin.history import HistorySink
 from wf_mcp.core.config import Config
+from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.events import PluginFailed
 from wf_mcp.core.guard import CHAIN_VARIABLE, chain_value, path_digest
 from wf_mcp.edge.admin import register
 from wf_mcp.edge.auth import ConfiguredTokens
 from wf_mcp.edge.callers import Callers, FrontSettings
 from wf_mcp.edge.clients import SessionSink
+from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.front import Backstage, WireLane
 from wf_mcp.edge.lists import Lists
 from wf_mcp.edge.serving import build_server, install
 from wf_mcp.edge.upstream import SdkConnector
 from wf_mcp.plugin.manager import Plugins, build_plugins, log_failure
-from wf_mcp.plugin.types import CallInterceptor, Owned
+from wf_mcp.plugin.types import AdminTool, CallInterceptor, EventSink, Owned
+from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.listing import Listings
@@ -34,20 +38,37 @@ from wf_mcp.runtime.ports import Caller, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.shelves import Shelves
+from wf_mcp.runtime.standing import Standing, give_up
+from wf_mcp.runtime.tasks import Tasks
 from wf_mcp.version import VERSION
 
 IDENTITY = {"name": "wf-mcp", "version": VERSION}
 
-NOBODY = Caller(audience="unattended", hello=Hello({}, IDENTITY, "2025-11-25"))
+NOBODY = Caller(Audience("unattended", "unattended", "unattended"), hello=Hello({}, IDENTITY, "2025-11-25"))
 """Who asks when nobody does: `wf-mcp check`, and upstreams that start before the first client."""
+
+
+def chain_of(config: Config, env: Mapping[str, str]) -> dict[str, str]:
+    """What a child is told of the files that are being served above it, this one included."""
+    served = path_digest(os.path.realpath(config.file))
+    return {CHAIN_VARIABLE: chain_value(env.get(CHAIN_VARIABLE), served)}
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """How this process is reached: `kind` of front and the form of names that it lists."""
+    """How this process is reached: `kind` of front, and its setting for the form of names that it lists."""
 
     kind: Literal["stdio", "http"]
-    style: Literal["dotted", "safe"]
+    style: NamesStyle
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What plug-ins offer for the whole proxy."""
+
+    sinks: tuple[EventSink, ...]
+    interceptors: tuple[Owned[CallInterceptor], ...]
+    tools: tuple[Owned[AdminTool], ...]
 
 
 class App:
@@ -63,7 +84,7 @@ class App:
         self.sessions = SessionSink()
         self.plugins = self._load_plugins(config)
         self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
-        connector = SdkConnector(lambda: self.operator.config.shutdown, self._chain(config))
+        connector = SdkConnector(lambda: self.operator.config.shutdown, chain_of(config, env))
         self.mounts = Mounts(connector, self.plugins, self.bus.publish, IDENTITY)
         shelves = Shelves(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
         self.listings = Listings(self.mounts, shelves)
@@ -76,6 +97,7 @@ class App:
             lane="wire",
             front=front.kind,
             style=front.style,
+            clients=lambda: self._callers.statuses(),
         )
         self.operator = Operator(
             config,
@@ -87,16 +109,13 @@ class App:
             self.bus.publish,
             self.history.records,
         )
-        self.dispatch = Dispatch(
-            Resolver(self.mounts, shelves, self.listings), lambda: self._interceptors, self._plugin_failed
-        )
+        resolver = Resolver(self.mounts, shelves, self.listings)
+        self.standing = Standing(self.mounts, resolver)
+        self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed)
+        self._callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
         self.server = self._build_server(config)
-        self._unplug = self._plug()
+        self._unplug = self._plug(self._offered(self.plugins))
         self.bus.add(self.sessions)
-
-    def _chain(self, config: Config) -> dict[str, str]:
-        served = path_digest(os.path.realpath(config.file))
-        return {CHAIN_VARIABLE: chain_value(self._env.get(CHAIN_VARIABLE), served)}
 
     def _load_plugins(self, config: Config) -> Plugins:
         def failed(plugin: str, hook: str, error: Exception) -> None:
@@ -110,17 +129,24 @@ class App:
     def _plugin_failed(self, plugin: str, hook: str, error: Exception) -> None:
         self.plugins.report(plugin, hook, error)
 
-    def _plug(self) -> Callable[[], None]:
-        """Put to use what the plug-ins offer besides transforms; returns what takes it away again."""
-        sinks = [owned.value for owned in self.plugins.event_sinks()]
-        for sink in sinks:
+    def _offered(self, plugins: Plugins) -> Offered:
+        """What plug-ins offer besides transforms; raises `PluginError` where a required one fails."""
+        return Offered(
+            tuple(owned.value for owned in plugins.event_sinks()),
+            plugins.call_interceptors(),
+            plugins.admin_tools(self.operator),
+        )
+
+    def _plug(self, offered: Offered) -> Callable[[], None]:
+        """Put to use what the plug-ins offer; returns what takes it away again."""
+        for sink in offered.sinks:
             self.bus.add(sink)
-        self._interceptors = self.plugins.call_interceptors()
-        remove_tools = register(self.server, self.plugins.admin_tools(self.operator), self.bus, self.sessions)
+        self._interceptors = offered.interceptors
+        remove_tools = register(self.server, offered.tools, self.bus, self.sessions)
 
         def unplug() -> None:
             remove_tools()
-            for sink in sinks:
+            for sink in offered.sinks:
                 self.bus.remove(sink)
 
         return unplug
@@ -128,12 +154,13 @@ class App:
     def _replug(self, config: Config) -> Replacement:
         """Load the plug-ins anew under other settings; nothing changes before they are put to use."""
         plugins = self._load_plugins(config)
+        offered = self._offered(plugins)
 
         def change() -> None:
             self._unplug()
             self.plugins = plugins
             self.mounts.use(plugins)
-            self._unplug = self._plug()
+            self._unplug = self._plug(offered)
 
         return Replacement(plugins, change)
 
@@ -142,17 +169,28 @@ class App:
         server = build_server(VERSION, ConfiguredTokens(lambda: self.operator.config.tokens) if protected else None)
         lane = WireLane(
             Backstage(
-                callers=Callers(FrontSettings(self._front.kind, self._front.style, IDENTITY), self.sessions),
+                callers=self._callers,
                 mounts=self.mounts,
                 lists=Lists(self.listings, lambda: self.operator.config.page_size),
                 dispatch=self.dispatch,
+                standing=self.standing,
+                tasks=Tasks(self.mounts, self.dispatch),
                 identity=IDENTITY,
                 admin=self._admin_served,
-                mask=lambda text: self.operator.secrets.mask(text),
+                fallbacks=Fallbacks(lambda: self.operator.config.tools.fallback, self.dispatch, self._mask),
+                mask=self._mask,
             )
         )
         install(server, lane)
         return server
+
+    def _mask(self, text: str) -> str:
+        return self.operator.secrets.mask(text)
+
+    def _left(self, audience: Audience) -> None:
+        """A client has gone: its sessions end, and what it alone was subscribed to is given up."""
+        for session, uris in self.mounts.release(audience):
+            self.mounts.spawn(partial(give_up, session, uris))
 
     def _admin_served(self) -> bool:
         """On stdio unless switched off; over HTTP only where every client holds a configured token (design D12)."""

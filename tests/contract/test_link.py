@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -136,6 +137,27 @@ async def test_requests_do_not_wait_for_each_other(opened: Opened) -> None:
         await anyio.wait_all_tasks_blocked()
         assert await call(link, "quick") == text("quick")
         tasks.cancel_scope.cancel()
+
+
+async def test_whoever_cancels_a_request_is_asked_once_why_and_the_link_stays(opened: Opened) -> None:
+    asked: list[str] = []
+
+    async def why() -> str:
+        await anyio.lowlevel.checkpoint()
+        asked.append("why")
+        return "changed my mind"
+
+    async with opened(Hearing()) as link:
+        async with anyio.create_task_group() as tasks:
+            params = {"name": "slow", "arguments": {}}
+            tasks.start_soon(partial(link.request, "tools/call", params, cancel_reason=why))
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+        assert asked == ["why"]
+        assert await link.request("tools/call", {"name": "quick"}, cancel_reason=why) == text("quick")
+        with pytest.raises(UpstreamTimeout):
+            await link.request("tools/call", {"name": "slow"}, timeout=0.05, cancel_reason=why)
+    assert asked == ["why"]
 
 
 async def test_a_loss_takes_what_is_in_flight_with_it_and_is_told(opened: Opened) -> None:

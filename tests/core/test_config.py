@@ -13,6 +13,7 @@ from wf_mcp.core.config import (
     Problem,
     ShutdownSettings,
     StdioTransport,
+    ToolsSettings,
     config_schema,
     load_config,
 )
@@ -56,8 +57,9 @@ def test_the_settings_of_the_proxy_have_defaults():
 def test_the_settings_of_the_proxy_are_read():
     config = load(
         """{wf: {admin: "write", plugins: {redact: {patterns: ["a$$"]}}, names: {style: "safe", budget: 40},
+        tools: {fallback: "on"},
         page_size: 10, list_wait: 0, shutdown: {eof: 1, term: 0.5}, auth: {tokens: {alice: "${T}", bob: "b0b-token"}},
-        allowed_hosts: ["MCP.example.org", "mcp.example.org", "h:1"]}}""",
+        allowed_hosts: ["MCP.example.org", "mcp.example.org", "h:1"], max_request_bytes: 1000, session_idle: 5}}""",
         T="alice-token\n",
     )
     assert config == Config(
@@ -67,9 +69,12 @@ def test_the_settings_of_the_proxy_are_read():
         names=NamesSettings("safe", 40),
         page_size=10,
         list_wait=0,
+        tools=ToolsSettings("on"),
         shutdown=ShutdownSettings(1, 0.5),
         tokens={"alice": "alice-token", "bob": "b0b-token"},
         allowed_hosts=("mcp.example.org", "h:1"),
+        max_request_bytes=1000,
+        session_idle=5,
         secrets=frozenset({"alice-token", "b0b-token"}),
     )
 
@@ -103,8 +108,9 @@ def test_the_settings_of_the_proxy_are_read():
         ('{"wf": 3}', "1:8: $.wf: found 3, expected an object"),
         (
             '{"wf": {"pagesize": 3}}',
-            '1:9: $.wf.pagesize: found an unknown key "pagesize", expected one of admin, plugins, names, page_size, '
-            'list_wait, shutdown, auth, allowed_hosts (did you mean "page_size"?)',
+            '1:9: $.wf.pagesize: found an unknown key "pagesize", expected one of admin, plugins, names, tools, '
+            "page_size, list_wait, shutdown, auth, allowed_hosts, max_request_bytes, session_idle "
+            '(did you mean "page_size"?)',
         ),
     ],
 )

@@ -58,6 +58,18 @@ def test_every_event_says_which_mount_in_one_line_and_in_json(event: Event) -> N
     assert as_json(event)["kind"] == KINDS[type(event)]
 
 
+CHANGES = pytest.mark.parametrize("change", [ToolsChanged, PromptsChanged, ResourcesChanged])
+
+
+@CHANGES
+def test_whose_session_changed_stays_inside(change: type[ToolsChanged]) -> None:
+    """The key is for delivery; it would tell plug-ins and operators nothing, and name clients to each other."""
+    event = change("gh", "client 1")
+    assert event != change("gh") == change("gh", "")
+    assert describe(event) == describe(change("gh"))
+    assert as_json(event) == as_json(change("gh")) == {"kind": kind_of(event), "mount": "gh"}
+
+
 def test_lines() -> None:
     assert [describe(event) for event in ONE_OF_EACH] == snapshot(
         [

@@ -16,20 +16,63 @@ NONE = {"listChanged": False}
         ([{}], {}),
         ([{"tools": {}}], {"tools": CHANGES}),
         ([{"tools": {}}, {"prompts": {"listChanged": False}}], {"tools": CHANGES, "prompts": CHANGES}),
-        ([{"resources": {"subscribe": True}}], {"resources": {"listChanged": True, "subscribe": False}}),
+        ([{"resources": {"subscribe": True}}], {"resources": {"listChanged": True, "subscribe": True}}),
+        (
+            [{"resources": {"subscribe": False}}, {"resources": {}}, {"resources": None}],
+            {"resources": {"listChanged": True, "subscribe": False}},
+        ),
+        (
+            [{"resources": {}}, {"resources": {"subscribe": True}}],
+            {"resources": {"listChanged": True, "subscribe": True}},
+        ),
         ([{"completions": {}}, {"logging": {}}], {"completions": {}, "logging": {}}),
         ([{"experimental": {"x": {}}, "extensions": {"y": {}}}], {}),
         ([{"tools": None}], {"tools": CHANGES}),
     ],
-    ids=["nobody", "nothing", "tools", "two", "no subscriptions", "passed on", "not ours", "malformed"],
+    ids=[
+        "nobody",
+        "nothing",
+        "tools",
+        "two",
+        "subscriptions",
+        "no subscriptions",
+        "some have subscriptions",
+        "passed on",
+        "not ours",
+        "malformed",
+    ],
 )
 def test_handshake_clients_are_offered_what_somebody_has(offers: list[JsonObject], expected: JsonObject) -> None:
     known = [Offer(str(number), capabilities) for number, capabilities in enumerate(offers)]
     assert merged_capabilities(known, own_tools=False, modern=False) == expected
 
 
+CALLS = {"requests": {"tools": {"call": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("offers", "expected"),
+    [
+        ([{}, {"tools": {}}], None),
+        ([{"tasks": {}}], CALLS),
+        ([{"tasks": None}], CALLS),
+        ([{"tasks": {"list": {}, "cancel": {}, **CALLS}}], {"list": {}, "cancel": {}, **CALLS}),
+        ([{"tasks": {"list": {}, "cancel": {}}}, {"tools": {}}], {"list": {}, "cancel": {}, **CALLS}),
+        ([{"tasks": {"list": {}, "cancel": {}}}, {"tasks": {"list": {}}}], {"list": {}, **CALLS}),
+        ([{"tasks": {"cancel": {}}}, {"tasks": {"list": {}}}], CALLS),
+    ],
+    ids=["nobody", "bare", "malformed", "all of it", "some have none", "one cannot cancel", "nothing in common"],
+)
+def test_tasks_are_offered_with_what_all_who_have_them_can(
+    offers: list[JsonObject], expected: JsonObject | None
+) -> None:
+    known = [Offer(str(number), capabilities) for number, capabilities in enumerate(offers)]
+    assert merged_capabilities(known, own_tools=False, modern=False).get("tasks") == expected
+    assert "tasks" not in merged_capabilities(known, own_tools=False, modern=True)
+
+
 def test_modern_clients_are_promised_no_notifications_and_no_logging() -> None:
-    offers = [Offer("a", {"tools": {}, "resources": {}, "logging": {}, "completions": {}})]
+    offers = [Offer("a", {"tools": {}, "resources": {"subscribe": True}, "logging": {}, "completions": {}})]
     assert merged_capabilities(offers, own_tools=False, modern=True) == {
         "tools": NONE,
         "resources": {"listChanged": False, "subscribe": False},
@@ -61,14 +104,18 @@ def test_instructions_stand_under_the_label_of_whose_they_are() -> None:
         Offer("e", {}, "x"),
     ]
     assert merged_instructions(offers) == (
-        "[a] (its tools and prompts are listed as a.*)\nbe kind\n\n"
-        "bare\n\n"
-        "[e] (its tools and prompts are listed as e.*)\nx"
+        "[a] Its tools and prompts are listed as a.*\nbe kind\n\nbare\n\n[e] Its tools and prompts are listed as e.*\nx"
     )
 
 
-def test_where_nobody_has_instructions_there_are_none() -> None:
-    assert merged_instructions([Offer("a", {}), Offer("b", {}, "")]) is None
+@pytest.mark.parametrize("has", ["tools", "prompts"])
+def test_how_an_upstreams_tools_are_listed_is_said_of_each_that_has_some(has: str) -> None:
+    offers = [Offer("a", {has: {}}), Offer("b", {"resources": {}}), Offer("c", None), Offer("", {has: {}})]
+    assert merged_instructions(offers) == "[a] Its tools and prompts are listed as a.*"
+
+
+def test_where_there_is_nothing_to_say_there_are_no_instructions() -> None:
+    assert merged_instructions([Offer("a", {}), Offer("b", {}, ""), Offer("", {"tools": {}})]) is None
 
 
 @pytest.mark.parametrize(("length", "cut"), [(INSTRUCTIONS_CAP, False), (INSTRUCTIONS_CAP + 1, True)])

@@ -17,8 +17,10 @@ from wf_mcp.core.names import (
     is_label,
     label_clashes,
     label_of,
+    plain_safe_name,
     safe_label_clashes,
     safe_names,
+    why_not_plain,
 )
 
 SAFE = re.compile(r"[A-Za-z](_?[A-Za-z0-9])*")
@@ -296,3 +298,27 @@ def test_two_labels_never_share_a_safe_name(pair: list[str], ours: list[str], th
         for label, listed in zip(pair, (ours, theirs), strict=True)
     )
     assert one.isdisjoint(other)
+
+
+@pytest.mark.parametrize(
+    ("label", "name", "plain"),
+    [("a.b", "get-x", "a_b_get_x"), ("", "get-x", "get_x"), ("", "9x", "u_9x"), ("a", "我", "a"), ("", "我", "u")],
+)
+def test_the_plain_safe_name_is_what_nothing_stands_in_the_way_of(label: str, name: str, plain: str) -> None:
+    assert plain_safe_name(label, name) == plain
+
+
+@pytest.mark.parametrize(
+    ("label", "names", "hashed", "why"),
+    [
+        ("a", ["x"], False, None),
+        ("a", ["x" * 60], False, "shortened, since 62 characters are over the budget of 50"),
+        ("a", ["我"], False, "no character"),
+        ("a", ["x"], True, "all names of a carry a hash"),
+        ("a", ["x-y", "x_y"], False, "another name of the same upstream"),
+    ],
+)
+def test_why_a_safe_name_is_not_the_plain_one(label: str, names: list[str], hashed: bool, why: str | None) -> None:
+    safe = safe_names("id", label, names, budget=50, hashed=hashed)[names[0]]
+    told = why_not_plain(label, names[0], safe, budget=50, hashed=hashed)
+    assert told is None if why is None else told is not None and why in told

@@ -84,3 +84,24 @@ def test_the_first_keeps_a_contested_address_and_conflicts_are_told_once_each() 
 
 def test_a_template_without_expressions_is_an_address() -> None:
     assert web_table([], [(WEB + "fixed", "a")]).owner(WEB + "fixed") == "a"
+
+
+def app_tool(mount: str, visibility: object) -> Entry:
+    item = {"name": f"{mount}.refresh", "_meta": {"ui": {"visibility": visibility}}}
+    return Entry(mount, "refresh", f"{mount}.refresh", f"{mount}_refresh", item)
+
+
+@pytest.mark.parametrize("visibility", [["app"], ["model", "app"]])
+def test_an_app_finds_its_tool_by_the_name_at_its_server(visibility: object) -> None:
+    entry = app_tool("one", visibility)
+    assert name_table([entry, app_tool("two", ["model"])]).for_apps("refresh") == (entry,)
+
+
+def test_tools_of_several_servers_that_an_app_may_mean_are_all_told() -> None:
+    entries = [app_tool("one", ["app"]), app_tool("two", ["app"])]
+    assert name_table(entries).for_apps("refresh") == tuple(entries)
+
+
+@pytest.mark.parametrize("visibility", [["model"], None, "app", 3])
+def test_a_tool_that_is_not_for_apps_is_not_found_by_its_own_name(visibility: object) -> None:
+    assert name_table([app_tool("one", visibility)]).for_apps("refresh") == ()

@@ -19,7 +19,7 @@ from wf_mcp.builtin.admin import wf_admin_tools
 from wf_mcp.builtin.history import LIMIT
 from wf_mcp.cli import app
 from wf_mcp.core.config import load_config
-from wf_mcp.core.config_models import AuthWf, ConfigFile, NamesWf, ServerEntry, ShutdownWf, TopWf, UpstreamWf
+from wf_mcp.core.config_models import AuthWf, ConfigFile, NamesWf, ServerEntry, ShutdownWf, ToolsWf, TopWf, UpstreamWf
 from wf_mcp.core.errors import ConfigError
 from wf_mcp.core.events import KINDS, Event
 from wf_mcp.core.names import ADMIN
@@ -37,6 +37,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "wf of a server": UpstreamWf,
     "wf at the top": TopWf,
     "wf.names": NamesWf,
+    "wf.tools": ToolsWf,
     "wf.shutdown": ShutdownWf,
     "wf.auth": AuthWf,
 }
@@ -228,7 +229,7 @@ def test_every_kind_of_event_is_described_with_its_fields_and_what_clients_are_s
     told = {names(row[0])[0]: (names(row[1]), names(row[3])) for row in rows(EVENTS["Events"])}
     assert told == {
         kind: (
-            [field.name for field in dataclasses.fields(event_type)],
+            [field.name for field in dataclasses.fields(event_type) if field.name != "session"],
             [method for method, _ in notifications_for(example(event_type))],
         )
         for event_type, kind in KINDS.items()

@@ -9,7 +9,7 @@ from tests.edge.wire import Visitor, handshake, modern
 
 from wf_mcp.core.errors import NotServed, RelayedError
 from wf_mcp.core.events import ConfigReloaded, PromptsChanged, ResourcesChanged, ToolsChanged, UpstreamReady
-from wf_mcp.edge.clients import Client, ModernPort, RawMessage, RequestPort, SessionSink, StandingPort
+from wf_mcp.edge.clients import Cancellations, Client, ModernPort, RawMessage, RequestPort, SessionSink, StandingPort
 from wf_mcp.edge.seams import connection_of
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,8 @@ class Sink:
 def ports(visitor: Visitor) -> dict[str, Any]:
     session = visitor.context("tools/call").session
     connection = connection_of(session)
-    return {"request": RequestPort("c", session, connection), "standing": StandingPort("c", connection)}
+    standing = StandingPort("c", connection)
+    return {"request": RequestPort(Client("c", standing), session, 1, connection), "standing": standing}
 
 
 def test_a_message_is_dumped_as_it_is() -> None:
@@ -79,13 +80,87 @@ async def test_a_client_is_asked_nothing_before_it_is_initialized(which: str) ->
 
 async def test_a_modern_client_is_told_what_belongs_to_its_request_and_never_asked() -> None:
     visitor = modern()
-    port = ModernPort("c", visitor.context("tools/call").session, 1)
+    port = ModernPort("c", visitor.context("tools/call").session, 1, "info")
     for method in ("notifications/progress", "notifications/message", TOOLS, "notifications/x"):
-        await port.tell(method, {"a": 1})
+        await port.tell(method, {"level": "warning"})
     assert visitor.own.heard == ["notifications/progress", "notifications/message"]
     assert visitor.peer.heard == []
     with pytest.raises(NotServed, match=r"sampling/createMessage.*2026-07-28"):
         await port.ask("sampling/createMessage", {})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [(None, []), ("loud", []), ("error", ["error", "x-level"]), ("debug", ["debug", "error", "x-level"])],
+    ids=repr,
+)
+async def test_a_modern_client_is_told_the_log_messages_that_its_request_asked_for(
+    wanted: object, shown: list[str]
+) -> None:
+    visitor = modern()
+    port = ModernPort("c", visitor.context("tools/call").session, 1, wanted)
+    for level in ("debug", "error", "x-level"):
+        await port.tell("notifications/message", {"level": level, "data": 1})
+    assert [note["params"]["level"] for note in visitor.own.notes] == shown
+
+
+@pytest.mark.parametrize(
+    ("noted", "expected"),
+    [
+        ([(1, "mine")], "mine"),
+        ([("1", "another's")], None),
+        ([(2, "another's"), (1, "mine")], "mine"),
+        ([(1, None)], None),
+        ([(1, ["odd"])], None),
+        ([(None, "odd"), ({}, "odd")], None),
+    ],
+    ids=repr,
+)
+async def test_a_cancelled_request_has_the_reason_that_its_client_gave(noted: list[Any], expected: str | None) -> None:
+    client = Client("c", StandingPort("c", handshake().connection))
+    port = RequestPort(client, handshake().context("tools/call").session, 1, handshake().connection)
+    reasons: list[str | None] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def cancelled() -> None:
+            reasons.append(await port.cancel_reason())
+
+        tasks.start_soon(cancelled)  # it may ask before the reason has arrived
+        await anyio.wait_all_tasks_blocked()
+        for request_id, reason in noted:
+            client.cancellations.note(request_id, reason)
+    assert reasons == [expected]
+
+
+async def test_a_reason_is_given_once_and_only_the_newest_are_kept() -> None:
+    cancellations = Cancellations()
+    for number in range(1000):
+        cancellations.note(number, f"why {number}")
+    cancellations.PATIENCE = 0.01  # type: ignore[misc]
+    assert [await cancellations.reason(number) for number in (999, 999, 0)] == ["why 999", None, None]
+
+
+async def test_a_standing_client_and_a_modern_one_give_no_reasons() -> None:
+    visitor = modern()
+    assert await StandingPort("c", visitor.connection).cancel_reason() is None
+    assert await ModernPort("c", visitor.context("tools/call").session, 1, None).cancel_reason() is None
+
+
+async def test_a_change_in_a_session_is_told_to_those_whom_it_serves() -> None:
+    own, sharing, other = handshake("1"), handshake("2"), handshake("3")
+    async with Sink() as sink:
+        for visitor, key in ((own, "own"), (sharing, "sharing"), (other, "other")):
+            client = sink.connect(key, visitor.connection)
+            client.keys = frozenset({key, "all"}) if key != "other" else frozenset({key})
+        sink.offer(ToolsChanged("alpha", "own"))
+        sink.offer(PromptsChanged("alpha", "all"))
+        sink.offer(ResourcesChanged("alpha"))
+        for visitor in (own, sharing, other):
+            await visitor.peer.notes.wait_for("notifications/resources/list_changed")
+    resources = "notifications/resources/list_changed"
+    assert own.peer.heard == [TOOLS, PROMPTS, resources]
+    assert sharing.peer.heard == [PROMPTS, resources]
+    assert other.peer.heard == [resources]
 
 
 async def test_every_connected_client_hears_a_change_once() -> None:

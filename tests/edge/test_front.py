@@ -43,7 +43,8 @@ async def test_initialize_has_the_capabilities_and_instructions_of_everything_be
             "logging": {},
         },
         "serverInfo": {},
-        "instructions": "[alpha] (its tools and prompts are listed as alpha.*)\nbe kind",
+        "instructions": "[alpha] Its tools and prompts are listed as alpha.*\nbe kind\n\n"
+        "[beta] Its tools and prompts are listed as beta.*",
     }
 
 
@@ -137,7 +138,7 @@ async def test_where_they_are_not_served_our_own_tools_do_not_exist(name: str) -
         assert "status" not in str(await f.ask(visitor, "tools/list"))
 
 
-@pytest.mark.parametrize("method", ["ping", "logging/setLevel", "resources/unsubscribe", "x-vendor/method"])
+@pytest.mark.parametrize("method", ["ping", "roots/list", "x-vendor/method"])
 async def test_everything_else_goes_on(method: str) -> None:
     async with face(alpha()) as f:
         assert await f.ask(handshake(), method, {"a": 1}) == {"answered": "by FastMCP"}
@@ -148,12 +149,55 @@ async def test_notifications_go_on_whatever_they_are_called() -> None:
         assert await f.ask(handshake(), "tools/call", {}, request_id=None) == {"answered": "by FastMCP"}
 
 
-@pytest.mark.parametrize("method", ["resources/subscribe", "subscriptions/listen"])
-async def test_what_is_not_served_says_why(method: str) -> None:
+async def test_what_is_not_served_says_why() -> None:
     async with face(alpha()) as f:
-        error = await error_of(f, await f.arrive(), method, {"uri": "demo://alpha/x"})
+        error = await error_of(f, await f.arrive(), "subscriptions/listen", {})
     assert error.code == -32601
-    assert error.message.startswith(f"{method}: wf-mcp ")
+    assert error.message.startswith("subscriptions/listen: wf-mcp ")
+
+
+OF_HANDSHAKE_CLIENTS = (
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "logging/setLevel",
+    "tasks/get",
+    "tasks/result",
+    "tasks/cancel",
+    "tasks/list",
+)
+
+
+@pytest.mark.parametrize("method", OF_HANDSHAKE_CLIENTS)
+async def test_what_the_modern_era_does_not_have_is_no_method_there(method: str) -> None:
+    async with face(alpha()) as f:
+        error = await error_of(f, modern(), method, {"uri": "demo://alpha/x", "level": "info", "taskId": "alpha:1"})
+        assert (error.code, error.message) == (-32601, f"{method} is not a method of 2026-07-28")
+        assert f.stage.twin("alpha").of(method) == []
+        assert f.onward == []
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "local"),
+    [
+        ("resources/subscribe", {"uri": "demo://alpha/x"}, {"uri": "demo://x"}),
+        ("resources/unsubscribe", {"uri": "demo://alpha/x"}, {"uri": "demo://x"}),
+        ("logging/setLevel", {"level": "info"}, {"level": "info"}),
+        ("tasks/get", {"taskId": "alpha:1"}, {"taskId": "1"}),
+        ("tasks/result", {"taskId": "alpha:1"}, {"taskId": "1"}),
+        ("tasks/cancel", {"taskId": "alpha:1"}, {"taskId": "1"}),
+        ("tasks/list", {}, {}),
+    ],
+)
+async def test_a_handshake_clients_request_goes_to_its_upstream(method: str, params: Any, local: Any) -> None:
+    twin = alpha()
+    twin.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}, "tasks": {"list": {}}}
+    twin.give(method, {"x-answered": True})
+    async with face(twin) as f:
+        visitor = await f.arrive()
+        answer = await f.ask(visitor, method, params)
+        assert [request.params for request in twin.of(method)] == [local]
+        assert f.onward == [("initialize", hello())]
+    assert answer == {"logging/setLevel": {}, "tasks/list": {"tasks": []}}.get(method, {"x-answered": True})
 
 
 @pytest.mark.parametrize(("visitor", "code"), [(handshake, -32002), (modern, -32602)], ids=["handshake", "modern"])
@@ -220,7 +264,7 @@ async def test_a_change_reaches_the_client_that_came_by_initialize() -> None:
         f.stage.twin("alpha").change("tools", [tool("y")])
         await visitor.peer.notes.wait_for("notifications/tools/list_changed")
         assert [each["name"] for each in (await f.ask(visitor, "tools/list"))["tools"]] == ["alpha.y"]
-        assert f.stage.ear.of(ToolsChanged) == [ToolsChanged("alpha")]
+        assert f.stage.ear.of(ToolsChanged) == [ToolsChanged("alpha", "stdio")]
 
 
 async def test_over_http_a_question_goes_to_the_client_whose_call_it_belongs_to() -> None:
@@ -236,13 +280,13 @@ async def test_over_http_a_question_goes_to_the_client_whose_call_it_belongs_to(
         one, other = await f.arrive("1", {"roots": {}}), await f.arrive("2", {"roots": {}})
         one.own.answer = {"roots": ["one"]}
         await f.ask(one, "tools/call", {"name": "alpha.x"})
-        assert len(f.stage.twin("alpha").links) == 1
+        assert len(f.stage.twin("alpha").links) == 2
     assert answers == [{"roots": ["one"]}]
     assert one.own.asked == [("roots/list", None)]
     assert other.own.asked == other.peer.asked == []
 
 
-async def test_a_cancelled_request_is_cancelled_upstream_too() -> None:
+async def test_a_cancelled_request_is_cancelled_upstream_too_with_the_clients_reason() -> None:
     twin = alpha()
     ended = anyio.Event()
 
@@ -253,12 +297,100 @@ async def test_a_cancelled_request_is_cancelled_upstream_too() -> None:
             ended.set()
 
     twin.answers["tools/call"] = hang
-    async with face(twin) as f, anyio.create_task_group() as tasks:
+    async with face(twin) as f:
         visitor = await f.arrive()
-        tasks.start_soon(f.ask, visitor, "tools/call", {"name": "alpha.x"})
-        await twin.asked("tools/call")
-        tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(f.ask, visitor, "tools/call", {"name": "alpha.x"})
+            await twin.asked("tools/call")
+            said = {"requestId": 1, "reason": "changed my mind"}
+            tasks.cancel_scope.cancel()
+            # The SDK cancels the request first, and hands on the notification afterwards.
+            with anyio.CancelScope(shield=True):
+                await f.ask(visitor, "notifications/cancelled", said, request_id=None)
+        assert twin.cancelled == [("tools/call", "changed my mind")]
     assert ended.is_set()
+
+
+async def test_the_reason_of_another_request_or_client_is_not_given() -> None:
+    twin = alpha()
+    twin.hold("tools/call")
+    async with face(twin, kind="http") as f:
+        one, other = await f.arrive("1"), await f.arrive("2")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(f.ask, one, "tools/call", {"name": "alpha.x"})
+            await twin.asked("tools/call")
+            await f.ask(one, "notifications/cancelled", {"requestId": "1", "reason": "text id"}, request_id=None)
+            await f.ask(other, "notifications/cancelled", {"requestId": 1, "reason": "other"}, request_id=None)
+            tasks.cancel_scope.cancel()
+    assert twin.cancelled == [("tools/call", None)]
+
+
+async def test_a_clients_progress_on_a_question_reaches_the_upstream_that_asked() -> None:
+    twin = alpha()
+    asked = {"messages": [], "_meta": {"progressToken": "theirs"}}
+
+    async def ask(link: Any, params: Any) -> Any:
+        await link.ask("sampling/createMessage", asked)
+        return text("asked")
+
+    twin.answers["tools/call"] = ask
+    async with face(twin, kind="http") as f:
+        one, other = await f.arrive("1"), await f.arrive("2")
+        thinking = one.own.thinking = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(f.ask, one, "tools/call", {"name": "alpha.x"})
+            await anyio.wait_all_tasks_blocked()
+            ((_, shown),) = one.own.asked
+            for visitor, value in ((other, 1), (one, 2)):
+                progress = {"progressToken": shown["_meta"]["progressToken"], "progress": value}
+                await f.ask(visitor, "notifications/progress", progress, request_id=None)
+            thinking.set()
+        (link, _) = f.stage.twin("alpha").links
+    assert link.notes == [("notifications/progress", {"progressToken": "theirs", "progress": 2})]
+
+
+async def test_changed_roots_are_told_to_the_clients_own_upstreams() -> None:
+    async with face(alpha(), kind="http") as f:
+        one, _ = await f.arrive("1"), await f.arrive("2")
+        await f.ask(one, "notifications/roots/list_changed", None, request_id=None)
+        assert [link.notes for link in f.stage.twin("alpha").links] == [
+            [("notifications/roots/list_changed", {})],
+            [],
+        ]
+        assert f.onward[-1][0] == "notifications/roots/list_changed"
+
+
+@pytest.mark.parametrize("visitor", [handshake, modern], ids=["before initialize", "modern"])
+async def test_what_nobody_is_known_for_only_goes_on(visitor: Any) -> None:
+    async with face(alpha()) as f:
+        for method in ("notifications/cancelled", "notifications/progress", "notifications/roots/list_changed"):
+            await f.lane(visitor().context(method, {"requestId": 1, "progressToken": 1}, request_id=None), f._next)
+        assert len(f.onward) == 3
+        assert f.stage.twin("alpha").links == []
+
+
+async def test_over_http_each_client_has_its_own_session_under_its_own_name_until_it_goes() -> None:
+    roots = {"roots": {}}
+    async with face(alpha(), kind="http") as f:
+        one = await f.arrive("1", roots)
+        other = await f.arrive("2")
+        mine, theirs = f.stage.twin("alpha").links
+        assert (mine.hello.capabilities, theirs.hello.capabilities) == (roots, {})
+        assert mine.hello.client_info == theirs.hello.client_info == hello()["clientInfo"]
+        await one.connection.exit_stack.aclose()
+        await anyio.wait_all_tasks_blocked()
+        assert len(f.stage.mounts["alpha"].sessions) == len(f.stage.mounts.audiences) == 1
+        assert await f.ask(other, "tools/call", {"name": "alpha.x"}) == text("alpha ran x")
+        assert len(f.stage.twin("alpha").links) == 2
+
+
+async def test_over_http_a_change_in_one_clients_session_is_not_told_to_another() -> None:
+    async with face(alpha(), kind="http") as f:
+        one, other = await f.arrive("1"), await f.arrive("2")
+        f.stage.twin("alpha").links[0].say("notifications/tools/list_changed")
+        await one.peer.notes.wait_for("notifications/tools/list_changed")
+        await anyio.wait_all_tasks_blocked()
+        assert other.peer.heard == []
 
 
 async def test_resources_are_listed_under_their_public_addresses() -> None:

@@ -3,6 +3,8 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,7 +12,7 @@ import pytest
 from tests import servers
 from tests.edge.http_script import Answer, polite, result, scripted
 from tests.inbox import Inbox as Arrivals
-from tests.inbox import JsonObject
+from tests.inbox import JsonObject, eventually
 from tests.rig import free_port
 from tests.runtime.memory import text
 from tests.runtime.stage import HELLO, upstream
@@ -135,7 +137,57 @@ async def test_what_takes_too_long_is_cancelled_there_and_said(tmp_path: Any) ->
         with pytest.raises(UpstreamTimeout, match=r"'up' did not answer tools/call within 0\.2 s"):
             await call(link, "slow", {"seconds": 60}, timeout=0.2)
         assert (await call(link, "who"))["content"]
-    assert "notifications/cancelled" in record.read_text()
+    (slow,) = [each for each in requests(record) if each["params"].get("name") == "slow"]
+    (said,) = [each["params"] for each in requests(record, "notification") if "cancelled" in each["method"]]
+    assert said == {"requestId": slow["id"], "reason": "no answer within 0.2 s"}
+
+
+def requests(record: Path, event: str = "request") -> list[JsonObject]:
+    """What an upstream saw, in order."""
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    return [line for line in lines if line["event"] == event]
+
+
+async def why() -> str | None:
+    return "changed my mind"
+
+
+async def nothing() -> str | None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [(why, {"reason": "changed my mind"}), (nothing, {}), (None, {})],
+    ids=["a reason", "no reason", "nobody to ask"],
+)
+async def test_a_cancelled_request_is_cancelled_there_under_its_own_id_with_the_reason(
+    tmp_path: Path, reason: Any, said: JsonObject
+) -> None:
+    record = tmp_path / "record"
+    async with linked(plain({}, "--record", str(record))) as link:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(call, link, "slow", {"seconds": 60}, cancel_reason=reason))
+            tasks.start_soon(partial(call, link, "slow", {"seconds": 60, "tag": "other"}))
+            await eventually(lambda: len([e for e in requests(record, "slow")]) == 2)
+            tasks.cancel_scope.cancel()
+        assert (await call(link, "who"))["content"]  # the link goes on
+        await eventually(lambda: len(requests(record, "dropped")) == 2)
+    slow = {each["id"]: each["params"]["arguments"] for each in requests(record) if "slow" in str(each["params"])}
+    cancels = {each["params"].pop("requestId"): each["params"] for each in requests(record, "notification")[1:]}
+    assert cancels.keys() == slow.keys()
+    assert [cancels[each] for each, arguments in slow.items() if "tag" not in arguments] == [said]
+    assert [cancels[each] for each, arguments in slow.items() if "tag" in arguments] == [{}]
+
+
+async def test_no_two_requests_on_one_link_have_the_same_id(tmp_path: Path) -> None:
+    """2025-11-25 basic/index § Requests: an id must not have been used before within the same session."""
+    record = tmp_path / "record"
+    async with linked(plain({}, "--record", str(record))) as link:
+        for _ in range(3):
+            await link.request("ping", None)
+    ids = [each["id"] for each in requests(record)]
+    assert len(ids) == len(set(ids)) == 4
 
 
 async def test_a_process_that_dies_takes_its_call_with_it_and_says_how() -> None:

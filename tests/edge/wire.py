@@ -3,10 +3,13 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal
 
 import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
@@ -16,11 +19,15 @@ from tests.inbox import Inbox
 from tests.runtime.memory import Twin
 from tests.runtime.stage import Stage, stage
 
+from wf_mcp.core.config_values import Fallback
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.callers import Callers, FrontSettings
 from wf_mcp.edge.clients import SessionSink
+from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.front import Backstage, WireLane
 from wf_mcp.edge.lists import Lists
+from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.standing import give_up
 
 HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
 IDENTITY = {"name": "wf-mcp", "version": "1"}
@@ -38,9 +45,12 @@ class Peer:
         self.asked: list[tuple[str, Any]] = []
         self.reads = anyio.Event()
         self.reads.set()
+        self.thinking = anyio.Event()
+        self.thinking.set()
 
     async def send_raw_request(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> JsonObject:
         self.asked.append((method, params))
+        await self.thinking.wait()
         if isinstance(self.answer, MCPError):
             raise self.answer
         return self.answer
@@ -101,9 +111,10 @@ def envelope(capabilities: JsonObject | None = None, name: str = "client") -> Js
     return {CLIENT_CAPABILITIES_META_KEY: capabilities or {}, CLIENT_INFO_META_KEY: {"name": name, "version": "1"}}
 
 
-def over_http(**headers: str) -> Any:
-    """What the SDK passes on of the HTTP request."""
-    return SimpleNamespace(headers=headers)
+def over_http(principal: str | None = None, query: Mapping[str, str] | None = None, **headers: str) -> Any:
+    """What the SDK passes on of the HTTP request; `principal` is whose token it carried."""
+    user = AuthenticatedUser(AccessToken(token="t", client_id=principal, scopes=[])) if principal else None
+    return SimpleNamespace(headers=headers, scope={"user": user}, query_params=dict(query or {}))
 
 
 @dataclass
@@ -150,6 +161,7 @@ async def face(
     kind: Literal["stdio", "http"] = "stdio",
     style: Literal["dotted", "safe"] = "dotted",
     admin: bool = False,
+    fallback: Fallback = "off",
     **options: Any,
 ) -> AsyncIterator[Face]:
     """The lane in front of `twins`; `options` as for `stage`."""
@@ -157,14 +169,25 @@ async def face(
         sink = SessionSink()
         sink.run_in(tasks)
         s.bus.add(sink)
+
+        def left(audience: Audience) -> None:
+            for session, uris in s.mounts.release(audience):
+                s.mounts.spawn(partial(give_up, session, uris))
+
+        def mask(text: str) -> str:
+            return text.replace("s3cr3t", "***")
+
         backstage = Backstage(
-            callers=Callers(FrontSettings(kind, style, IDENTITY), sink),
+            callers=Callers(FrontSettings(kind, style, IDENTITY), sink, left),
             mounts=s.mounts,
             lists=Lists(s.listings, lambda: s.operator.config.page_size),
             dispatch=s.dispatch,
+            standing=s.standing,
+            tasks=s.tasks,
             identity=IDENTITY,
             admin=lambda: admin,
-            mask=lambda text: text.replace("s3cr3t", "***"),
+            fallbacks=Fallbacks(lambda: fallback, s.dispatch, mask),
+            mask=mask,
         )
         yield Face(s, sink, WireLane(backstage))
         tasks.cancel_scope.cancel()

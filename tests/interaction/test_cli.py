@@ -36,7 +36,7 @@ def test_version(rig: Rig) -> None:
 def test_help(rig: Rig) -> None:
     done = rig.run("--help")
     assert done.returncode == 0
-    for command in ("serve", "check", "inventory", "call", "read", "trust", "plugins", "demo"):
+    for command in ("serve", "check", "inventory", "call", "read", "verify", "trust", "plugins", "demo"):
         assert command in done.stdout
 
 

@@ -56,6 +56,7 @@ class Twin:
     starts: deque[str] = field(default_factory=deque)
     requests: list[Request] = field(default_factory=list)
     links: list["TwinLink"] = field(default_factory=list)
+    cancelled: list[tuple[str, str | None]] = field(default_factory=list)
     process: ProcessView | None = None
 
     def __post_init__(self) -> None:
@@ -142,17 +143,24 @@ class TwinLink:
         *,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        cancel_reason: Callable[[], Awaitable[str | None]] | None = None,
     ) -> JsonObject:
         if self._gone.is_set():
             raise LinkLost(self._why, started=False)
         self.twin.requests.append(Request(method, dict(params or {}), timeout, dict(headers or {})))
         self.twin.arrivals.add({"method": method})
         outcome: list[JsonObject | WfMcpError] = []
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch, tasks.cancel_scope)
-            with anyio.move_on_after(timeout):
-                outcome.append(await self._answer(method, dict(params or {})))
-            tasks.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch, tasks.cancel_scope)
+                with anyio.move_on_after(timeout):
+                    outcome.append(await self._answer(method, dict(params or {})))
+                tasks.cancel_scope.cancel()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                reason = await cancel_reason() if cancel_reason is not None else None
+            self.twin.cancelled.append((method, reason))
+            raise
         if self._gone.is_set() and not outcome:
             raise LinkLost(self._why, started=True)
         if not outcome:
@@ -227,6 +235,10 @@ class TwinClient:
         self.arrivals = Arrivals()
         self.patience = anyio.Event()
         self.patience.set()
+        self.reason: str | None = None
+
+    async def cancel_reason(self) -> str | None:
+        return self.reason
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         self.questions.append((method, params))

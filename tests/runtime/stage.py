@@ -19,19 +19,23 @@ from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.manager import Plugins, build_plugins
 from wf_mcp.plugin.types import CallInterceptor, Owned
+from wf_mcp.runtime.audience import Audience, alone
 from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.operator import Operator, Replacement
-from wf_mcp.runtime.ports import Caller, Hello
+from wf_mcp.runtime.ports import Caller, ClientPort, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import UpstreamSession
 from wf_mcp.runtime.shelves import Shelves
+from wf_mcp.runtime.standing import Standing
+from wf_mcp.runtime.tasks import Tasks
 
 IDENTITY = {"name": "proxy", "version": "0"}
 HELLO = Hello({}, {"name": "test", "version": "1"}, "2025-11-25")
+A = alone("a")
 
 
 class Ear:
@@ -74,9 +78,16 @@ def config(*upstreams: Upstream, **settings: Any) -> Config:
     return Config("wf-mcp.json", upstreams, **settings)
 
 
-def caller(audience: str = "a", **fields: Any) -> Caller:
-    """Who asks."""
+def caller(audience: Audience | str = A, **fields: Any) -> Caller:
+    """Who asks: by its audience, or as the client whose key it is and whose sessions are all its own."""
+    if isinstance(audience, str):
+        audience = alone(audience)
     return Caller(audience, fields.pop("hello", HELLO), **fields)
+
+
+def visitor(client: ClientPort, **fields: Any) -> Caller:
+    """A client of an HTTP front: its own sessions where isolation is `client`, else those of `team` or of `all`."""
+    return caller(Audience(client.client, "team", "all", owned=True), port=client, standing=client, **fields)
 
 
 class Stage:
@@ -115,6 +126,8 @@ class Stage:
         self.interceptors: tuple[Owned[CallInterceptor], ...] = plugins.call_interceptors()
         self.resolver = Resolver(self.mounts, self.shelves, self.listings)
         self.dispatch = Dispatch(self.resolver, lambda: self.interceptors, plugins.report)
+        self.standing = Standing(self.mounts, self.resolver)
+        self.tasks = Tasks(self.mounts, self.dispatch)
 
     def _read(self) -> Config:
         if isinstance(self.next, Exception):
@@ -134,8 +147,8 @@ class Stage:
     def twin(self, connection_id: str) -> Twin:
         return self.connector.twins[connection_id]
 
-    def session(self, connection_id: str, audience: str = "a") -> UpstreamSession:
-        return self.mounts[connection_id].sessions[audience]
+    def session(self, connection_id: str, key: str = "a") -> UpstreamSession:
+        return self.mounts[connection_id].sessions[key]
 
     async def ready(self, who: Caller | None = None) -> None:
         """Wait until every list is known to `who`."""
@@ -199,7 +212,11 @@ async def running(session: UpstreamSession) -> AsyncIterator[UpstreamSession]:
 
 def session_of(twin: Twin, ear: Ear | None = None, **options: Any) -> UpstreamSession:
     """A session with `twin` as its upstream; `options` are the session's, or settings of the upstream."""
-    own = {key: options.pop(key) for key in ("list_wait", "standing", "translate", "hello") if key in options}
+    own = {
+        key: options.pop(key)
+        for key in ("list_wait", "owner", "translation", "asking", "key", "hello")
+        if key in options
+    }
     hello = own.pop("hello", HELLO)
     return UpstreamSession(upstream(twin.id, **options), hello, TwinConnector(twin), (ear or Ear()).offer, **own)
 
@@ -207,6 +224,7 @@ def session_of(twin: Twin, ear: Ear | None = None, **options: Any) -> UpstreamSe
 __all__ = [
     "HELLO",
     "IDENTITY",
+    "A",
     "Ear",
     "Stage",
     "TwinClient",
@@ -217,4 +235,5 @@ __all__ = [
     "session_of",
     "stage",
     "upstream",
+    "visitor",
 ]

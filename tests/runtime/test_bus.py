@@ -52,7 +52,7 @@ def test_a_sink_that_fails_silences_nobody_and_is_named_in_the_log(caplog: pytes
     with caplog.at_level(logging.ERROR, "wf_mcp"):
         bus.publish(ToolsChanged("alpha"))
     assert ear.events == [ToolsChanged("alpha")]
-    assert "sink broken missed ToolsChanged(mount='alpha')" in caplog.text
+    assert "sink broken missed ToolsChanged(mount='alpha', session='')" in caplog.text
 
 
 def test_a_sink_that_was_removed_hears_no_more() -> None:

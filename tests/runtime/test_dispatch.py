@@ -179,6 +179,18 @@ async def test_other_error_data_passes_as_it_is(data: Any) -> None:
     assert raised.value.data == data
 
 
+async def test_the_elicitations_that_an_error_asks_for_carry_the_label() -> None:
+    """2025-11-25 client/elicitation § URL mode: the completion that is announced later has to match the id here."""
+    first = {"mode": "url", "elicitationId": "e1", "url": "https://example.org/e", "message": "Sign in"}
+    async with stage(alpha()) as s:
+        s.twin("alpha").fail("tools/call", RelayedError(-32042, "URL needed", {"elicitations": [first], "x": None}))
+        with pytest.raises(RelayedError) as raised:
+            await s.call("alpha.x")
+    error = raised.value
+    assert (error.code, error.message) == (-32042, "URL needed")
+    assert error.data == {"elicitations": [{**first, "elicitationId": "alpha:e1"}], "x": None}
+
+
 async def test_an_error_of_a_tool_names_other_resources_publicly() -> None:
     async with stage(alpha()) as s:
         s.twin("alpha").fail("tools/call", RelayedError(-32042, "no", {"uri": "demo://other"}))

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from tests.runtime.memory import Twin, resource, template, tool
-from tests.runtime.stage import Stage, caller, config, stage, upstream
+from tests.runtime.stage import A, Stage, caller, config, stage, upstream
 
 from wf_mcp.core.events import ToolsChanged, UpstreamReady
 from wf_mcp.core.kinds import RESOURCES, TOOLS
@@ -40,10 +40,10 @@ async def test_an_upstream_that_comes_late_is_announced_once_and_is_then_in_the_
         start = s.twin("slow").slow_start()
         assert await s.listed() == ["alpha.x"]
         start.set()
-        await s.ear.hears(ToolsChanged("slow"))
+        await s.ear.hears(ToolsChanged("slow", "a"))
         assert await s.listed() == ["alpha.x", "slow.y"]
         await s.listed()
-        assert s.ear.of(ToolsChanged) == [ToolsChanged("slow")]
+        assert s.ear.of(ToolsChanged) == [ToolsChanged("slow", "a")]
 
 
 async def test_the_old_list_of_an_upstream_that_went_away_stays_and_is_named() -> None:
@@ -93,7 +93,7 @@ async def test_a_name_that_means_two_things_stays_with_the_first_and_is_told() -
     first = config(upstream("one", ""), upstream("a"))
     async with stage(Twin("one", tools=[tool("a.x")]), Twin("a", tools=[tool("x")]), config_of=first) as s:
         await s.ready()
-        assert (entry := s.listings.table("a", TOOLS).find("a.x")) is not None
+        assert (entry := s.listings.table(A, TOOLS).find("a.x")) is not None
         assert entry.mount_id == "one"
         assert any("'a.x' is 'a.x' of 'one', not 'x' of 'a'" in clash for clash in s.listings.name_clashes())
 
@@ -106,7 +106,7 @@ async def test_web_addresses_belong_to_who_lists_them_and_conflicts_are_told() -
     )
     async with stage(*twins) as s:
         await s.ready()
-        web = s.listings.web("a")
+        web = s.listings.web(A)
         assert [web.owner(uri) for uri in (shared, own, "https://example.org/t/1", "https://example.org/")] == [
             "alpha",
             "beta",
@@ -121,11 +121,11 @@ async def test_web_addresses_belong_to_who_lists_them_and_conflicts_are_told() -
 async def test_a_snapshot_differs_where_clients_must_look_again() -> None:
     async with stage(Twin("alpha", tools=[tool("x")])) as s:
         await s.ready()
-        before = s.listings.snapshot(["a"])
-        assert s.listings.snapshot(["a"]) == before
+        before = s.listings.snapshot([A])
+        assert s.listings.snapshot([A]) == before
         s.twin("alpha").change("tools", [])
         await s.ready()
-        after = s.listings.snapshot(["a"])
+        after = s.listings.snapshot([A])
     assert [kind for kind in before if before[kind] != after[kind]] == ["tools"]
 
 

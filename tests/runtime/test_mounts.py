@@ -3,14 +3,14 @@
 import anyio
 import pytest
 from tests.inbox import eventually
-from tests.runtime.memory import Twin, TwinClient, text, tool
-from tests.runtime.stage import HELLO, IDENTITY, Stage, caller, config, stage, upstream
+from tests.runtime.memory import Twin, TwinClient, resource, text, tool
+from tests.runtime.stage import HELLO, IDENTITY, Stage, caller, config, stage, upstream, visitor
 
 from wf_mcp.core.config import Config
+from wf_mcp.core.config_values import Isolation
 from wf_mcp.core.events import UpstreamReady
-from wf_mcp.core.merge import Offer
 from wf_mcp.core.plan import plan_reload
-from wf_mcp.runtime.mounts import offers
+from wf_mcp.runtime.audience import Audience, alone
 from wf_mcp.runtime.ports import Hello
 from wf_mcp.runtime.session import State, UpstreamSession
 
@@ -46,7 +46,7 @@ async def test_another_audience_has_sessions_of_its_own_under_its_own_name() -> 
         await s.ready(caller("a"))
         await s.ready(caller("b", hello=other))
         assert [link.hello for link in s.twin("alpha").links] == [HELLO, other]
-        assert s.mounts.audiences == ("a", "b")
+        assert s.mounts.audiences == (alone("a"), alone("b"))
 
 
 async def test_an_upstream_that_shall_know_the_proxy_hears_its_name_and_the_clients_capabilities() -> None:
@@ -184,18 +184,177 @@ async def test_an_upstream_that_hangs_when_it_is_stopped_holds_up_nobody() -> No
         assert await s.call("beta.x") == text("beta ran x")
 
 
-async def test_offers_say_what_is_known_of_each_upstream() -> None:
-    first = config(
-        upstream("alpha"), upstream("slow"), upstream("broken", problem="no"), upstream("lazy", start="lazy")
-    )
-    alpha = Twin("alpha", capabilities={"tools": {}}, said={"instructions": "be kind"})
-    async with stage(alpha, Twin("slow"), config_of=first) as s:
-        s.twin("slow").slow_start()
-        s.mounts.attend(caller(), wake=False)
-        await s.ear.hears(UpstreamReady)
-        assert offers(s.mounts.attend(caller(), wake=False)) == [
-            Offer("alpha", {"tools": {}}, "be kind"),
-            Offer("slow", None),
-            Offer("broken", {}),
-            Offer("lazy", None),
+ROOTS = Hello({"roots": {}}, {"name": "one", "version": "1"}, "2025-11-25")
+
+
+async def test_each_client_has_its_own_session_with_its_own_capabilities_and_name() -> None:
+    bare = Hello({}, {"name": "other", "version": "2", "x": None}, "2025-06-18")
+    async with stage(Twin("alpha", tools=[tool("x")])) as s:
+        await s.ready(visitor(TwinClient("one"), hello=ROOTS))
+        await s.ready(visitor(TwinClient("other"), hello=bare))
+        assert [link.hello for link in s.twin("alpha").links] == [ROOTS, bare]
+        assert list(s.mounts["alpha"].sessions) == ["one", "other"]
+
+
+@pytest.mark.parametrize(("isolation", "key"), [("principal", "team"), ("shared", "all")])
+async def test_clients_that_share_a_session_are_served_under_our_name(isolation: Isolation, key: str) -> None:
+    first = config(upstream("alpha", isolation=isolation), upstream("beta"))
+    async with stage(Twin("alpha"), Twin("beta"), config_of=first) as s:
+        for client in ("one", "other"):
+            await s.ready(visitor(TwinClient(client), hello=ROOTS))
+        assert [link.hello for link in s.twin("alpha").links] == [
+            Hello(ROOTS.capabilities, IDENTITY, ROOTS.protocol_version)
         ]
+        assert list(s.mounts["alpha"].sessions) == [key]
+        assert len(s.twin("beta").links) == 2
+
+
+async def test_principals_do_not_share_with_each_other() -> None:
+    one, other = (caller(Audience(name, f"team {name}", "all", owned=True)) for name in ("one", "other"))
+    async with stage(Twin("alpha"), config_of=config(upstream("alpha", isolation="principal"))) as s:
+        for who in (one, other):
+            await s.ready(who)
+        assert list(s.mounts["alpha"].sessions) == ["team one", "team other"]
+
+
+async def test_callers_that_come_at_once_open_one_session() -> None:
+    alpha = Twin("alpha", tools=[tool("x")])
+    async with stage(alpha, config_of=config(upstream("alpha", isolation="shared"))) as s:
+        start = alpha.slow_start()
+        async with anyio.create_task_group() as tasks:
+            for number in range(10):
+                who = visitor(TwinClient(f"client {number % 5}"))
+                tasks.start_soon(lambda who=who: s.call("alpha.x", who))
+            await anyio.wait_all_tasks_blocked()
+            start.set()
+        assert (len(alpha.links), len(alpha.of("tools/call"))) == (1, 10)
+
+
+async def test_a_client_that_goes_takes_its_own_sessions_along_and_leaves_the_shared_ones() -> None:
+    first = config(upstream("alpha"), upstream("beta", isolation="shared"))
+    one, other = visitor(TwinClient("one")), visitor(TwinClient("other"))
+    async with stage(Twin("alpha"), Twin("beta"), config_of=first) as s:
+        for who in (one, other):
+            await s.ready(who)
+        mine, theirs, shared = s.session("alpha", "one"), s.session("alpha", "other"), s.session("beta", "all")
+        before = s.mounts.changes
+        assert s.mounts.release(one.audience) == ()
+        await eventually(lambda: mine.state is State.STOPPED)
+        assert (theirs.state, shared.state) == (State.READY, State.READY)
+        assert list(s.mounts["alpha"].sessions) == ["other"]
+        assert s.mounts.audiences == (other.audience,)
+        assert s.mounts.changes > before
+        assert s.mounts.release(one.audience) == ()
+
+
+async def test_what_a_gone_client_alone_was_subscribed_to_is_named_for_giving_up() -> None:
+    first = config(upstream("alpha", isolation="shared"), upstream("beta"))
+    one, other = visitor(TwinClient("one")), visitor(TwinClient("other"))
+    async with stage(Twin("alpha"), Twin("beta"), config_of=first) as s:
+        for who in (one, other):
+            await s.ready(who)
+        shared, own = s.session("alpha", "all"), s.session("beta", "one")
+        for session, uri, client in (
+            (shared, "demo://both", "one"),
+            (shared, "demo://both", "other"),
+            (shared, "demo://one", "one"),
+            (own, "demo://own", "one"),
+        ):
+            session.inbox.wishes.subscribe(uri, client)
+        assert s.mounts.release(one.audience) == ((shared, ("demo://one",)),)
+        assert shared.inbox.wishes.subscriptions == ("demo://both",)
+
+
+async def test_sessions_of_callers_without_a_connection_stay() -> None:
+    who = caller(Audience("team", "team", "all"))
+    async with stage(Twin("alpha")) as s:
+        await s.ready(who)
+        session = s.session("alpha", "team")
+        assert s.mounts.release(who.audience) == ()
+        await anyio.wait_all_tasks_blocked()
+        assert session.state is State.READY
+
+
+async def test_a_client_that_is_gone_is_not_served_again_by_a_reload() -> None:
+    one, other = visitor(TwinClient("one")), visitor(TwinClient("other"))
+    async with stage(Twin("alpha"), Twin("beta"), config_of=config(upstream("alpha"))) as s:
+        for who in (one, other):
+            await s.ready(who)
+        s.mounts.release(one.audience)
+        apply(s, config(upstream("alpha"), upstream("beta")))
+        assert list(s.mounts["beta"].sessions) == ["other"]
+
+
+async def test_a_reload_starts_a_shared_session_once_for_all_who_share_it() -> None:
+    async with stage(Twin("alpha"), Twin("beta"), config_of=config(upstream("alpha"))) as s:
+        for client in ("one", "other"):
+            await s.ready(visitor(TwinClient(client)))
+        started = apply(s, config(upstream("alpha"), upstream("beta", isolation="shared")))
+        assert started == [s.session("beta", "all")]
+
+
+@pytest.mark.parametrize("isolation", ["client", "shared"])
+async def test_an_upstream_that_a_reload_starts_anew_is_asked_again_for_what_clients_want(isolation: Isolation) -> None:
+    alpha = Twin("alpha", resources=[resource("demo://r")], capabilities={"resources": {}, "logging": {}})
+    for method in ("resources/subscribe", "logging/setLevel"):
+        alpha.give(method, {})
+    client = TwinClient("one")
+    async with stage(alpha, config_of=config(upstream("alpha", isolation=isolation))) as s:
+        await s.standing.subscribe(visitor(client), {"uri": "demo://alpha/r"})
+        await s.standing.set_level(visitor(client), {"level": "error"})
+        (session,) = apply(s, config(upstream("alpha", isolation=isolation, digest="2")))
+        await session.settled()
+        assert len(alpha.of("resources/subscribe")) == len(alpha.of("logging/setLevel")) == 2
+        alpha.link.say("notifications/resources/updated", {"uri": "demo://r"})
+        await client.hears("notifications/resources/updated")
+        assert s.mounts.release(visitor(client).audience) == (
+            () if isolation == "client" else ((session, ("demo://r",)),)
+        )
+
+
+@pytest.mark.parametrize("subscribed", [True, False])
+async def test_a_lazy_upstream_is_started_anew_where_somebody_waits_for_its_updates(subscribed: bool) -> None:
+    alpha = Twin("alpha", resources=[resource("demo://r")])
+    alpha.give("resources/subscribe", {})
+    client = TwinClient("one")
+    async with stage(alpha, config_of=config(upstream("alpha", start="lazy"))) as s:
+        await s.ready(visitor(client))
+        if subscribed:
+            await s.standing.subscribe(visitor(client), {"uri": "demo://alpha/r"})
+        started = apply(s, config(upstream("alpha", digest="2", start="lazy")))
+        assert len(started) == subscribed
+        for session in started:
+            await session.settled()
+            alpha.link.say("notifications/resources/updated", {"uri": "demo://r"})
+            await client.hears("notifications/resources/updated")
+
+
+async def test_only_sessions_that_are_open_are_found_without_starting_any() -> None:
+    first = config(upstream("alpha"), upstream("beta", start="lazy"))
+    async with stage(Twin("alpha"), Twin("beta"), config_of=first) as s:
+        assert s.mounts.open_sessions(caller()) == []
+        s.mounts.attend(caller(), wake=False)
+        assert [mount.id for mount, _ in s.mounts.open_sessions(caller())] == ["alpha"]
+        assert s.mounts.open_sessions(caller("b")) == []
+
+
+async def test_two_upstreams_are_several_and_one_is_not() -> None:
+    client = TwinClient("one")
+    asked = {"message": "Your name?"}
+    async with stage(Twin("alpha"), Twin("beta"), config_of=config(upstream("alpha"))) as s:
+        await s.ready(visitor(client))
+        await s.twin("alpha").link.ask("elicitation/create", asked)
+        apply(s, config(upstream("alpha"), upstream("beta")))
+        await s.twin("alpha").link.ask("elicitation/create", asked)
+    assert [params["message"] for _, params in client.questions] == ["Your name?", "[alpha] Your name?"]
+
+
+async def test_work_that_nobody_waits_for_is_done_while_the_mounts_run() -> None:
+    done = anyio.Event()
+
+    async def work() -> None:
+        done.set()
+
+    async with stage() as s:
+        s.mounts.spawn(work)
+        await done.wait()

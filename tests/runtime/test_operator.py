@@ -206,7 +206,7 @@ async def test_an_upstream_that_is_late_for_a_reload_announces_itself() -> None:
         start = s.twin("slow").slow_start()
         await reload(s, config(upstream("alpha"), upstream("slow"), list_wait=0.1))
         start.set()
-        await s.ear.hears(ToolsChanged("slow"))
+        await s.ear.hears(ToolsChanged("slow", "a"))
         assert await s.listed() == ["slow.y"]
 
 

@@ -70,6 +70,7 @@ async def test_a_status_says_everything_that_is_known() -> None:
                     ],
                 }
             ],
+            "clients": [],
             "plugins": [
                 {"name": "namespace", "version": None, "state": "active", "reason": None},
                 {"name": "links", "version": None, "state": "active", "reason": None},

@@ -18,13 +18,16 @@ from wf_mcp.core.events import (
     UpstreamStarting,
 )
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.questions import Translation
 from wf_mcp.runtime.session import State, UpstreamSession
 
 pytestmark = pytest.mark.anyio
 
 PROGRESS = "notifications/progress"
 LOG = "notifications/message"
+UPDATED = "notifications/resources/updated"
 CALL: JsonObject = {"name": "x"}
 
 
@@ -255,7 +258,7 @@ async def test_what_an_upstream_says_during_a_call_reaches_its_caller_in_order()
 
 async def test_what_an_upstream_says_outside_a_call_reaches_the_standing_client() -> None:
     twin, client = Twin("up"), TwinClient()
-    async with running(session_of(twin, standing=client)) as session:
+    async with running(session_of(twin, owner=client)) as session:
         await session.settled()
         twin.link.say(LOG, {"data": "tick"})
         await client.hears(LOG)
@@ -273,15 +276,20 @@ async def test_what_nobody_can_be_told_is_dropped() -> None:
 
 async def test_what_is_told_goes_through_the_translation() -> None:
     twin, client = Twin("up"), TwinClient()
-    session = session_of(twin, standing=client, translate=lambda method, params: {"was": method})
+    session = session_of(twin, owner=client, translation=Translation(Namespace("up", "was")))
+    link = {"type": "resource_link", "uri": "demo://a", "name": "a"}
+    client.answers["sampling_createMessage"] = {"content": {**link, "uri": "demo://now/b"}}
     async with running(session):
         await session.settled()
-        twin.link.say(LOG, {"data": 1})
-        await client.hears(LOG)
-        session.adopt(session.upstream, lambda method, params: {"now": method})
-        assert await twin.link.ask("roots/list") == {"asked": "client"}
-    assert client.heard == [(LOG, {"was": LOG})]
-    assert client.questions == [("roots/list", {"now": "roots/list"})]
+        twin.link.say(UPDATED, {"uri": "demo://a"})
+        await client.hears(UPDATED)
+        session.adopt(session.upstream, Translation(Namespace("up", "now")))
+        answer = await twin.link.ask("sampling/createMessage", {"messages": [{"content": link}]})
+    assert client.heard == [(UPDATED, {"uri": "demo://was/a"})]
+    assert client.questions == [
+        ("sampling/createMessage", {"messages": [{"content": {**link, "uri": "demo://now/a"}}]})
+    ]
+    assert answer == {"content": {**link, "uri": "demo://b"}}
 
 
 async def test_a_question_goes_to_the_client_whose_call_is_in_flight() -> None:
@@ -303,7 +311,7 @@ def asking(answers: list[Any]) -> Any:
 
 async def test_a_clients_refusal_is_the_answer() -> None:
     twin, refusal = Twin("up"), RelayedError(-1, "declined", {"by": "user"})
-    async with running(session_of(twin, standing=TwinClient(roots_list=refusal))) as session:
+    async with running(session_of(twin, owner=TwinClient(roots_list=refusal))) as session:
         await session.settled()
         with pytest.raises(RelayedError) as raised:
             await twin.link.ask("roots/list")
@@ -393,3 +401,120 @@ async def test_what_a_new_connection_lists_differently_is_announced() -> None:
         await loaded(session)
     assert ear.of(ToolsChanged) == [ToolsChanged("up")]
     assert ear.of(PromptsChanged) == []
+
+
+async def test_events_say_whose_session_changed() -> None:
+    twin, ear = Twin("up", tools=[tool("a")]), Ear()
+    async with running(session_of(twin, ear, key="client 1")) as session:
+        await loaded(session)
+        twin.change("tools", [tool("b")])
+        await ear.hears(ToolsChanged("up", "client 1"))
+
+
+@pytest.mark.parametrize("reason", ["changed my mind", None])
+async def test_a_call_that_its_client_cancels_is_cancelled_upstream_with_the_clients_reason(reason: str | None) -> None:
+    twin, client = Twin("up"), TwinClient()
+    client.reason = reason
+    twin.hold("tools/call")
+    async with running(session_of(twin)) as session:
+        async with anyio.create_task_group() as tasks:
+
+            async def call() -> None:
+                await session.request("tools/call", CALL, port=client)
+
+            tasks.start_soon(call)
+            await twin.asked("tools/call")
+            tasks.cancel_scope.cancel()
+        assert twin.cancelled == [("tools/call", reason)]
+        assert len(session.inbox.calls) == 0
+        assert session.state is State.READY
+
+
+async def test_after_a_restart_subscriptions_and_the_level_are_asked_for_again() -> None:
+    twin, ear, client = Twin("up", capabilities={"logging": {}}), Ear(), TwinClient("me")
+    for method in ("resources/subscribe", "logging/setLevel"):
+        twin.give(method, {})
+    async with running(session_of(twin, ear, owner=client)) as session:
+        await session.settled()
+        session.inbox.wishes.subscribe("demo://a", "me")
+        session.inbox.wishes.subscribe("demo://b", "me")
+        session.inbox.wishes.set_level("me", "error")
+        assert twin.requests == []
+        twin.link.lose()
+        await ear.hears(UpstreamReady, times=2)
+        asked = [(request.method, request.params) for request in twin.requests if "list" not in request.method]
+    assert asked == [
+        ("resources/subscribe", {"uri": "demo://a"}),
+        ("resources/subscribe", {"uri": "demo://b"}),
+        ("logging/setLevel", {"level": "error"}),
+    ]
+
+
+async def test_an_upstream_that_refuses_what_it_is_asked_again_is_ready_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    twin = Twin("up", capabilities={"logging": {}})
+    twin.fail("resources/subscribe", RelayedError(-1, "not here"))
+    twin.hold("logging/setLevel")
+    session = session_of(twin, init_timeout=0.05)
+    session.inbox.wishes.subscribe("demo://a", "me")
+    session.inbox.wishes.set_level("me", "error")
+    async with running(session):
+        assert await session.settled()
+        assert session.state is State.READY
+    assert "did not take resources/subscribe again: not here" in caplog.text
+    assert "did not take logging/setLevel again" in caplog.text
+
+
+async def test_an_upstream_that_does_not_log_is_asked_for_no_level() -> None:
+    twin = Twin("up", capabilities={"tools": {}})
+    session = session_of(twin)
+    session.inbox.wishes.set_level("me", "error")
+    async with running(session):
+        await session.settled()
+        await loaded(session)
+    assert twin.of("logging/setLevel") == []
+
+
+@pytest.mark.parametrize("when", ["before the handshake is done", "while it is asked again"])
+async def test_what_an_upstream_says_early_is_heard_and_nothing_later_is_lost(when: str) -> None:
+    twin, client = Twin("up", capabilities={"logging": {}}), TwinClient("me")
+
+    async def talk(link: TwinLink, params: JsonObject) -> JsonObject:
+        link.say(LOG, {"level": "error", "data": "early"})
+        return {}
+
+    twin.answers["logging/setLevel"] = talk
+    session = session_of(twin, owner=client)
+    if when == "while it is asked again":
+        session.inbox.wishes.set_level("me", "error")
+    else:
+        session.heard(LOG, {"level": "error", "data": "early"})
+    async with running(session):
+        assert await session.settled()
+        twin.link.say(LOG, {"level": "error", "data": "later"})
+        await client.arrivals.wait_for(lambda _: len(client.heard) == 2)
+    assert [params["data"] for _, params in client.heard] == ["early", "later"]
+
+
+async def test_what_is_said_without_a_connection_goes_nowhere() -> None:
+    twin = Twin("up")
+    async with running(session_of(twin)) as session:
+        await session.settled()
+        await session.notify("notifications/x", {"a": None})
+        assert twin.link.notes == [("notifications/x", {"a": None})]
+        twin.slow_start()
+        twin.link.lose()
+        await anyio.wait_all_tasks_blocked()
+        await session.notify("notifications/x", {})
+    assert len(twin.links[0].notes) == 1
+
+
+async def test_what_an_upstream_offers_is_known_once_it_answered() -> None:
+    twin = Twin("up", capabilities={"tasks": {}})
+    start = twin.slow_start()
+    async with running(session_of(twin)) as session:
+        assert not session.offers("tasks")
+        start.set()
+        await session.settled()
+        assert [session.offers(each) for each in ("tasks", "logging")] == [True, False]

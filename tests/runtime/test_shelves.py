@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 from tests.runtime.memory import Twin, prompt, resource, template, tool
-from tests.runtime.stage import caller, config, stage, upstream
+from tests.runtime.stage import A, caller, config, stage, upstream
 
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from wf_mcp.plugin import Component, ComponentTransform, Namespace, Tool, impl
@@ -47,7 +47,7 @@ async def test_plugins_see_the_upstreams_names_and_what_they_hide_is_known_by_th
     async with stage(twin, plugins={"hiding": Hiding()}) as s:
         await s.ready()
         hidden = {
-            kind.name: s.shelves.hidden(s.mounts["alpha"], "a", kind) for kind in (TOOLS, PROMPTS, RESOURCES, TEMPLATES)
+            kind.name: s.shelves.hidden(s.mounts["alpha"], A, kind) for kind in (TOOLS, PROMPTS, RESOURCES, TEMPLATES)
         }
         (entry,) = s.shelves.first_entries(s.mounts["alpha"], TOOLS)
     assert hidden == {
@@ -103,7 +103,7 @@ async def test_labels_that_read_alike_in_safe_form_give_hashed_names_and_a_remar
     ) as s:
         await s.ready()
         safe = [entry.safe for mount in s.mounts for entry in s.shelves.first_entries(mount, TOOLS)]
-        remarks = s.shelves.hashes("a")
+        remarks = s.shelves.hashes(A)
     assert [name.rpartition("_")[0] for name in safe] == ["a_b_x", "a_b"]
     assert remarks[0] == "safe names of a, a-b carry a hash: one's could be read as another's"
 
@@ -111,7 +111,7 @@ async def test_labels_that_read_alike_in_safe_form_give_hashed_names_and_a_remar
 async def test_names_of_one_mount_that_read_alike_are_told() -> None:
     async with stage(Twin("alpha", tools=[tool("x-y"), tool("x_y"), tool("z")])) as s:
         await s.ready()
-        remarks = s.shelves.hashes("a")
+        remarks = s.shelves.hashes(A)
     assert len(remarks) == 2
     assert all("reads the same without hash" in remark for remark in remarks)
 
@@ -122,7 +122,7 @@ async def test_what_was_never_listed_has_no_shelf() -> None:
     async with stage(twin, list_wait=0.05) as s:
         assert await s.listed() == []
         mount = s.mounts["alpha"]
-        assert s.shelves.shelf(mount, "a", TOOLS) is None
-        assert s.shelves.hidden(mount, "a", TOOLS) == frozenset()
+        assert s.shelves.shelf(mount, A, TOOLS) is None
+        assert s.shelves.hidden(mount, A, TOOLS) == frozenset()
         assert s.shelves.first_entries(mount, TOOLS) == ()
         assert s.shelves.first_entries(None, TOOLS) == ()

@@ -126,6 +126,26 @@ def read(
 
 
 @app.command()
+def verify(
+    upstream: Annotated[
+        list[str] | None, typer.Argument(metavar="UPSTREAM...", help="Servers of the configuration; without any, all.")
+    ] = None,
+    call: Annotated[
+        list[str] | None,
+        typer.Option("--call", metavar="NAME=ARGS", help="Call this tool too, once each way; ARGS is a JSON object."),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    wait: WaitOption = 30.0,
+    verbose: VerboseOption = 0,
+) -> None:
+    """Ask servers directly and through wf-mcp, and print every difference; ends with 1 when something is lost."""
+    from wf_mcp.cli.verify import run
+
+    run(config, upstream or [], call or [], as_json, wait, verbose)
+
+
+@app.command()
 def trust(
     path: Annotated[Path | None, typer.Argument(help="The project's file; without it, the nearest one.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Withdraw the approval.")] = False,

@@ -4,14 +4,14 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Literal
 
 import anyio
 
 from wf_mcp.app import App, Front
 from wf_mcp.cli.common import err, fail, mistakes_in_words, open_config, run_async
-from wf_mcp.core.config import Config
+from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamReady, describe
+from wf_mcp.edge.http_sessions import HttpLimits
 from wf_mcp.edge.serving import Address, check_exposed, serve_http, serve_stdio
 
 FORCED = 70
@@ -20,14 +20,13 @@ FORCED = 70
 
 def run(config: Path | None, http: str | None, names: str | None, verbose: int) -> None:
     """Serve until the end; see `wf-mcp serve --help`."""
-    if names not in (None, "dotted", "safe"):
-        fail(f"--names {names}: expected dotted or safe")
+    wanted = _style(names)
     loaded, read = open_config(config, verbose)
     with mistakes_in_words():
         address = None if http is None else Address.parse(http)
         if address is not None:
             check_exposed(address, loaded.tokens)
-        front = Front("stdio" if address is None else "http", _style(names, loaded))
+        front = Front("stdio" if address is None else "http", wanted or loaded.names.style)
         app = App(loaded, front, read=read)
         if sys.stderr.isatty():
             app.bus.add(Progress())
@@ -35,12 +34,12 @@ def run(config: Path | None, http: str | None, names: str | None, verbose: int) 
     raise SystemExit(code)
 
 
-def _style(names: str | None, config: Config) -> Literal["dotted", "safe"]:
-    """The front's form of names: the option, else the configuration; `auto` is dotted for clients that are not known
-    to need more.
-    """
-    wanted = names or config.names.style
-    return "safe" if wanted == "safe" else "dotted"
+def _style(names: str | None) -> NamesStyle | None:
+    match names:
+        case None | "dotted" | "safe":
+            return names
+        case _:
+            fail(f"--names {names}: expected dotted or safe")
 
 
 async def _serve(app: App, address: Address | None) -> int:
@@ -53,9 +52,15 @@ async def _serve(app: App, address: Address | None) -> int:
             else:
                 if sys.stderr.isatty():
                     err.print(f"serving {address.url}")
-                await serve_http(app.server, address, app.operator.config.allowed_hosts, stop)
+                await serve_http(app.server, address, app.operator.config.allowed_hosts, stop, lambda: _limits(app))
         tasks.cancel_scope.cancel()
     return 0
+
+
+def _limits(app: App) -> HttpLimits:
+    """The HTTP front's limits as the configuration has them at the time."""
+    config = app.operator.config
+    return HttpLimits(config.max_request_bytes, config.session_idle)
 
 
 async def _watch_signals(stop: anyio.Event, scope: anyio.CancelScope | None) -> None:

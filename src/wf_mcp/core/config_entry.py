@@ -134,6 +134,8 @@ def _settings(ours: UpstreamWf, enabled: bool) -> UpstreamSettings:
         start=ours.start,
         identity=ours.identity,
         forward_headers=tuple(dict.fromkeys(ours.forward_headers)),
+        attribution=ours.attribution,
+        include_context=ours.include_context,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from wf_mcp.core.config_values import Identity, Isolation, NamesStyle, Start
+from wf_mcp.core.config_values import Attribution, Fallback, Identity, IncludeContext, Isolation, NamesStyle, Start
 from wf_mcp.core.names import MIN_BUDGET, is_label
 from wf_mcp.core.wire import JsonObject
 
@@ -91,6 +91,12 @@ class UpstreamWf(BaseModel):
     forward_headers: list[Annotated[str, AfterValidator(_header_name)]] = Field(
         default=[], description="Headers of the client's HTTP request that are passed on to the server."
     )
+    attribution: Attribution = Field(
+        default="label", description="Whether a question of the server to the user begins with its label."
+    )
+    include_context: IncludeContext = Field(
+        default="none", description="What becomes of a sampling request's wish to see the context of all servers."
+    )
 
 
 class ServerEntry(BaseModel):
@@ -130,6 +136,17 @@ class NamesWf(BaseModel):
     budget: int = Field(default=50, ge=MIN_BUDGET, le=128, description="Longest safe name.")
 
 
+class ToolsWf(BaseModel):
+    """wf-mcp's own tools for hosts that cannot do without them."""
+
+    model_config = _OURS
+
+    fallback: Fallback = Field(
+        default="auto",
+        description="Whether wf.read_resource and wf.call_tool are listed; auto: to hosts that are known to need them.",
+    )
+
+
 class ShutdownWf(BaseModel):
     """How long a server's process may take to end."""
 
@@ -159,6 +176,7 @@ class TopWf(BaseModel):
     )
     plugins: dict[str, JsonObject] = Field(default={}, description="Settings of each plug-in, by its name.")
     names: NamesWf = Field(default=NamesWf(), description="How public names look.")
+    tools: ToolsWf = Field(default=ToolsWf(), description="wf-mcp's own tools for hosts that cannot do without them.")
     page_size: int | None = Field(default=None, ge=1, description="Items per page of a list; null: one page.")
     list_wait: Seconds = Field(
         default=5.0, description="Seconds that the first lists wait for servers never seen before."
@@ -167,6 +185,12 @@ class TopWf(BaseModel):
     auth: AuthWf = Field(default=AuthWf(), description="Who may use the HTTP front.")
     allowed_hosts: list[Annotated[str, AfterValidator(_host_name)]] = Field(
         default=[], description="Host names, beside loopback, under which a reverse proxy serves the HTTP front."
+    )
+    max_request_bytes: int = Field(
+        default=268_435_456, ge=1, description="Bytes that one request to the HTTP front may have."
+    )
+    session_idle: PositiveSeconds = Field(
+        default=1800.0, description="Seconds without use after which a session of the HTTP front ends."
     )
 
 

@@ -10,10 +10,13 @@ from typing import Literal, TypeAlias
 
 from wf_mcp.core.wire import JsonObject
 
+Attribution: TypeAlias = Literal["label", "off"]
+IncludeContext: TypeAlias = Literal["none", "relay"]
 Isolation: TypeAlias = Literal["client", "principal", "shared"]
 Start: TypeAlias = Literal["auto", "eager", "lazy"]
 Identity: TypeAlias = Literal["client", "proxy"]
 NamesStyle: TypeAlias = Literal["auto", "dotted", "safe"]
+Fallback: TypeAlias = Literal["auto", "on", "off"]
 Admin: TypeAlias = bool | Literal["write"]
 
 
@@ -58,6 +61,8 @@ class UpstreamSettings:
     start: Start = "auto"
     identity: Identity = "client"
     forward_headers: tuple[str, ...] = ()
+    attribution: Attribution = "label"
+    include_context: IncludeContext = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,13 @@ class NamesSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsSettings:
+    """Who is offered `wf.read_resource` and `wf.call_tool`."""
+
+    fallback: Fallback = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class ShutdownSettings:
     """How long a child may take: seconds from the end of its stdin to SIGTERM, and from SIGTERM to SIGKILL."""
 
@@ -102,6 +114,7 @@ class Config:
     admin: Admin = True
     plugins: Mapping[str, JsonObject] = field(default_factory=dict, repr=False)
     names: NamesSettings = NamesSettings()
+    tools: ToolsSettings = ToolsSettings()
     page_size: int | None = None
     list_wait: float = 5.0
     shutdown: ShutdownSettings = ShutdownSettings()
@@ -109,6 +122,10 @@ class Config:
     """Bearer tokens of the HTTP front, by the name of who holds them."""
     allowed_hosts: tuple[str, ...] = ()
     """Host names, beside loopback, under which a reverse proxy serves the HTTP front."""
+    max_request_bytes: int = 268_435_456
+    """The largest body that the HTTP front reads."""
+    session_idle: float = 1800.0
+    """Seconds without use after which a session of the HTTP front ends."""
     notes: tuple[str, ...] = ()
     """Remarks for people about what the file says and wf-mcp does not use."""
     secrets: frozenset[str] = field(default=frozenset(), repr=False)

@@ -1,7 +1,8 @@
 """What happens inside wf-mcp, as frozen values that hash, so that a backlog can collapse repeats.
 
 Knows nothing of who listens: `core/notify.py` says which notification an event becomes, the bus carries it, sinks
-deliver it. `mount` is a connection id; empty, it means wf-mcp itself. An event that names no mount of its own has an
+deliver it. `mount` is a connection id; empty, it means wf-mcp itself. `session` is the key of the session whose list it
+is, and stays inside; empty, the change concerns every client. An event that names no mount of its own has an
 empty one too, so that every event answers `.mount`.
 """
 
@@ -17,6 +18,7 @@ class ToolsChanged:
     """The tool list of `mount` is stale; refetch before trusting it."""
 
     mount: str
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class PromptsChanged:
     """The prompt list of `mount` is stale."""
 
     mount: str
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class ResourcesChanged:
     """The lists of resources and of templates of `mount` are stale."""
 
     mount: str
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ def describe(event: Event) -> str:
 
 def as_json(event: Event) -> JsonObject:
     """Return the event as a JSON object: `kind`, `mount`, then its own fields, tuples as lists."""
-    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "session"}
     listed = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {"kind": kind_of(event), "mount": event.mount, **listed}
 
@@ -174,6 +178,6 @@ def _who(mount: str) -> str:
 
 
 def _counts(event: ConfigReloaded) -> str:
-    groups = {field.name: getattr(event, field.name) for field in fields(event)}
+    groups = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "session"}
     parts = [f"{name} {', '.join(ids)}" for name, ids in groups.items() if ids and name != "unchanged"]
     return "; ".join([*parts, f"{len(event.unchanged)} unchanged"])

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from wf_mcp.core.wire import JsonObject
 
+APPS = "io.modelcontextprotocol/ui"
+"""The extension of MCP Apps; its resources and `_meta` pass through the merge."""
+
 INSTRUCTIONS_CAP = 2000
 """Characters kept of each upstream's instructions: hosts are reported to cut near 2 KB (matrix D.1)."""
 
@@ -33,22 +36,61 @@ def merged_capabilities(offers: Iterable[Offer], *, own_tools: bool, modern: boo
         if offered or unknown or (name == "tools" and own_tools):
             merged[name] = {"listChanged": not modern}
     if "resources" in merged:
-        merged["resources"]["subscribe"] = False
+        merged["resources"]["subscribe"] = not modern and any(
+            _declares(each, "resources", "subscribe") for each in known
+        )
+    if not modern and (tasks := _tasks(known)):
+        merged["tasks"] = tasks
+    if apps := _apps(known):
+        merged["extensions"] = {APPS: apps}
     for name in ("completions",) if modern else ("completions", "logging"):
         if any(offer.capabilities is not None and name in offer.capabilities for offer in known):
             merged[name] = {}
     return merged
 
 
+def _declares(offer: Offer, capability: str, feature: str) -> bool:
+    settings = (offer.capabilities or {}).get(capability)
+    return isinstance(settings, dict) and settings.get(feature) not in (None, False)
+
+
+def _apps(offers: list[Offer]) -> JsonObject | None:
+    """The settings of MCP Apps, if some upstream has them: hosts look for them in `initialize` too (matrix D.1)."""
+    extensions = ((offer.capabilities or {}).get("extensions") for offer in offers)
+    settings = [each.get(APPS) for each in extensions if isinstance(each, dict)]
+    return next((each for each in settings if isinstance(each, dict)), None)
+
+
+def _tasks(offers: list[Offer]) -> JsonObject | None:
+    """Tasks, if some upstream has them for tools; listing and cancelling only if all of those can (matrix D.1)."""
+    able = [offer for offer in offers if "tasks" in (offer.capabilities or {})]
+    if not able:
+        return None
+    shared: JsonObject = {
+        name: {} for name in ("list", "cancel") if all(_declares(offer, "tasks", name) for offer in able)
+    }
+    return {**shared, "requests": {"tools": {"call": {}}}}
+
+
 def merged_instructions(offers: Sequence[Offer]) -> str | None:
-    """Every upstream's instructions under its label, each capped; `None` when nobody has any."""
-    parts = [_section(offer, offer.instructions) for offer in offers if offer.instructions]
+    """One section for each labelled upstream: how its tools are listed, then its own instructions, capped (design D16).
+
+    `None` where there is nothing to say: a bare mount has no label, and its instructions stand as they are.
+    """
+    parts = [_section(offer) for offer in offers if offer.instructions or (offer.label and _has_named(offer))]
     return "\n\n".join(parts) or None
 
 
-def _section(offer: Offer, text: str) -> str:
+def _has_named(offer: Offer) -> bool:
+    """Whether an upstream lists something under a name."""
+    return not {"tools", "prompts"}.isdisjoint(offer.capabilities or {})
+
+
+def _section(offer: Offer) -> str:
+    text = offer.instructions or ""
     if len(text) > INSTRUCTIONS_CAP:
         text = text[:INSTRUCTIONS_CAP] + " […]"
     if not offer.label:
         return text
-    return f"[{offer.label}] (its tools and prompts are listed as {offer.label}.*)\n{text}"
+    heading = f"[{offer.label}] Its tools and prompts are listed as {offer.label}.*"
+    return f"{heading}\n{text}" if text else heading

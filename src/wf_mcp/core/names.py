@@ -100,6 +100,29 @@ def safe_names(
             digits[name] = min(max(digits[name] + 2, _HASH), budget - 2)
 
 
+def plain_safe_name(label: str, name: str) -> str:
+    """Return the safe form that a name would have if nothing stood in the way: no budget, no other name, no hash."""
+    trunk = "_".join(part for part in (_slug(label), _slug(name)) if part)
+    return trunk if trunk[:1].isalpha() else f"u_{trunk}".rstrip("_")
+
+
+def why_not_plain(label: str, name: str, safe: str, *, budget: int, hashed: bool) -> str | None:
+    """Return, in words, why the safe form of a name is not its plain one; None where it is.
+
+    `hashed` as for `safe_names`: whether every name of this label carries a hash.
+    """
+    plain = plain_safe_name(label, name)
+    if safe == plain:
+        return None
+    if len(plain) > budget:
+        return f"shortened, since {len(plain)} characters are over the budget of {budget}"
+    if not _slug(name):
+        return "its own name has no character that safe names may have"
+    if hashed:
+        return f"all names of {label} carry a hash, since another upstream's could be read as theirs"
+    return "another name of the same upstream reads the same without hash"
+
+
 def safe_label_clashes(labels: Iterable[str]) -> frozenset[str]:
     """Return the labels whose safe form equals another's or is another's plus `_…`, both sides (design D6).
 
@@ -141,9 +164,7 @@ def _heads(text: str, separator: str) -> Iterator[str]:
 
 
 def _safe_form(connection_id: str, label: str, name: str, digits: int, budget: int) -> str:
-    trunk = "_".join(part for part in (_slug(label), _slug(name)) if part)
-    if not trunk[:1].isalpha():
-        trunk = f"u_{trunk}".rstrip("_")
+    trunk = plain_safe_name(label, name)
     if digits == 0 and len(trunk) <= budget:
         return trunk
     shown = _digest(f"{connection_id}\0{name}")[: max(digits, _HASH)]

@@ -79,23 +79,38 @@ class PluginStatus(Report):
     )
 
 
+class ClientStatus(Report):
+    """One client, and the form of names that it gets in lists; both forms can be called by everybody."""
+
+    name: str | None = Field(description="What the client calls itself.")
+    version: str | None = Field(description="The version that it gives.")
+    era: Literal["handshake", "modern"] = Field(description="handshake (up to 2025-11-25) or modern (2026-07-28).")
+    style: Literal["dotted", "safe"] = Field(description="The form of names in its lists.")
+    why: str = Field(description="What decided that.")
+
+
 class Status(Report):
     """The state of this proxy."""
 
     version: str = Field(description="Version of wf-mcp.")
     lane: str = Field(description="wire (raw JSON relayed) or component (FastMCP components).")
     front: str = Field(description="How clients reach it: stdio or http.")
-    names_style: str = Field(description="auto, dotted or safe.")
+    names_style: str = Field(description="The front's form of names: auto, dotted or safe.")
     config_file: str | None = Field(description="The configuration file in use.")
     upstreams: list[UpstreamStatus] = Field(
         default=[], description="Every configured upstream, in configuration order."
+    )
+    clients: list[ClientStatus] = Field(
+        default=[], description="Connected clients, and the latest ones of 2026-07-28, which keep no connection."
     )
     plugins: list[PluginStatus] = Field(default=[], description="Every plug-in, built in or installed.")
     notes: list[str] = Field(default=[], description="Remarks on the configuration that are no errors.")
     web_conflicts: list[str] = Field(
         default=[], description="http(s) resources that several upstreams offer, and who serves."
     )
-    name_clashes: list[str] = Field(default=[], description="Names whose safe form had to carry a hash, and why.")
+    name_clashes: list[str] = Field(
+        default=[], description="Names that mean two things, were shortened or carry a hash, and why."
+    )
 
 
 class NamedItem(Report):

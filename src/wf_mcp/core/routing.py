@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wf_mcp.core.wire import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """One listed component: where it comes from (`mount_id`, `local` name), both public names, and the item as listed.
 
@@ -29,9 +29,24 @@ class NameTable:
     by_name: Mapping[str, Entry] = field(default_factory=dict)
     clashes: tuple[str, ...] = ()
 
+    def for_apps(self, local: str) -> tuple[Entry, ...]:
+        """The tools called `local` at their own server that apps may call: an app knows no other name (matrix C.5
+        item 10).
+        """
+        named = dict.fromkeys(entry for entry in self.by_name.values() if entry.local == local)
+        return tuple(entry for entry in named if _for_apps(entry.item))
+
     def find(self, name: str) -> Entry | None:
         """The component called `name`, dotted or safe; `None` if nobody lists it."""
         return self.by_name.get(name)
+
+
+def _for_apps(item: JsonObject) -> bool:
+    """Whether `_meta.ui.visibility` lets apps call a tool (MCP Apps 2026-01-26 § Visibility)."""
+    meta = item.get("_meta")
+    ui = meta.get("ui") if isinstance(meta, dict) else None
+    visibility = ui.get("visibility") if isinstance(ui, dict) else None
+    return isinstance(visibility, list) and "app" in visibility
 
 
 def name_table(entries: Iterable[Entry], aliases: Mapping[str, Entry] | None = None) -> NameTable:

@@ -17,7 +17,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 
 from wf_mcp.core.errors import NotServed, RelayedError
-from wf_mcp.core.events import Event
+from wf_mcp.core.events import Event, PromptsChanged, ResourcesChanged, ToolsChanged
+from wf_mcp.core.hosts import Choice
+from wf_mcp.core.levels import LEVELS, shows
 from wf_mcp.core.notify import notifications_for
 from wf_mcp.core.outbox import Outbox
 from wf_mcp.core.wire import JsonObject
@@ -44,15 +46,20 @@ class RawMessage:
 class RequestPort:
     """A client as addressed during one of its requests: what is sent rides that request's own stream."""
 
-    def __init__(self, client: str, session: ServerSession, connection: Connection) -> None:
+    def __init__(self, client: "Client", session: ServerSession, request_id: RequestId, connection: Connection) -> None:
         self._client = client
         self._channel = request_channel_of(session)
+        self._request_id = request_id
         self._connection = connection
 
     @property
     def client(self) -> str:
         """Which client this is."""
-        return self._client
+        return self._client.key
+
+    async def cancel_reason(self) -> str | None:
+        """Why the client cancelled the request, if it said so."""
+        return await self._client.cancellations.reason(self._request_id)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Send the client a request; raises `RelayedError` with the client's own refusal."""
@@ -84,6 +91,10 @@ class StandingPort:
         """Whether the client has said `notifications/initialized`."""
         return self._connection.initialized.is_set()
 
+    async def cancel_reason(self) -> str | None:
+        """Nothing is under way here that could be cancelled."""
+        return None
+
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Send the client a request, once it is initialized; raises `RelayedError` with its refusal."""
         await self._connection.initialized.wait()
@@ -101,15 +112,24 @@ class StandingPort:
 class ModernPort:
     """A modern client during one of its requests: it can be told what belongs to the request, and never asked."""
 
-    def __init__(self, client: str, session: ServerSession, request_id: RequestId) -> None:
+    def __init__(self, client: str, session: ServerSession, request_id: RequestId, log_level: object) -> None:
+        self._log_level = log_level if log_level in LEVELS else None
         self._client = client
         self._session: Any = session
         self._request_id = request_id
+
+    def _logs(self, params: JsonObject) -> bool:
+        """Whether the request asked for log messages of this level (2026-07-28 server/utilities/logging)."""
+        return self._log_level is not None and shows(str(self._log_level), params.get("level"))
 
     @property
     def client(self) -> str:
         """Which client this is."""
         return self._client
+
+    async def cancel_reason(self) -> str | None:
+        """A modern client cancels by closing the stream, which says nothing."""
+        return None
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Refuse: a 2026-07-28 client is asked through `input_required` results, which wf-mcp does not make yet."""
@@ -119,19 +139,55 @@ class ModernPort:
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send what may travel on a request's own stream: its progress, and log messages if it asked for them."""
-        if method in ("notifications/progress", "notifications/message"):
+        if method == "notifications/progress" or (method == "notifications/message" and self._logs(params)):
             await self._session.send_notification(
                 RawMessage(method, params or None), related_request_id=self._request_id
             )
 
 
+class Cancellations:
+    """The reasons that a client gave for its cancellations, until the requests have ended.
+
+    The SDK cancels a request's task before it hands on the notification that says why, so that the task has to wait a
+    moment for the reason.
+    """
+
+    PATIENCE = 0.2
+    """Seconds; the reason is behind the cancellation by one turn of the event loop."""
+
+    def __init__(self) -> None:
+        self._said: dict[RequestId, str | None] = {}
+        self._news = anyio.Event()
+
+    def note(self, request_id: object, reason: object) -> None:
+        """A `notifications/cancelled` arrived."""
+        if isinstance(request_id, str | int):
+            self._said[request_id] = reason if isinstance(reason, str) else None
+            while len(self._said) > BACKLOG:
+                del self._said[next(iter(self._said))]
+            self._news.set()
+            self._news = anyio.Event()
+
+    async def reason(self, request_id: RequestId) -> str | None:
+        """The reason for cancelling `request_id`, waiting for it if it is still on its way."""
+        with anyio.move_on_after(self.PATIENCE):
+            while request_id not in self._said:
+                await self._news.wait()
+        return self._said.pop(request_id, None)
+
+
 class Client:
-    """One connected handshake client and its backlog."""
+    """One connected handshake client and its backlog; `keys` are those of the sessions that serve it, `names` the form
+    of names that it gets.
+    """
 
     def __init__(self, key: str, port: StandingPort) -> None:
         self.key = key
         self.port = port
         self.initialize: JsonObject = {}
+        self.keys: frozenset[str] = frozenset()
+        self.names = Choice("dotted", "the client has not said yet who it is")
+        self.cancellations = Cancellations()
         self.ended = anyio.Event()
         self._outbox: Outbox[str] = Outbox(BACKLOG)
         self._news = anyio.Event()
@@ -195,11 +251,15 @@ class SessionSink:
     def __len__(self) -> int:
         return len(self._clients)
 
+    def __iter__(self) -> Iterator[Client]:
+        return iter(tuple(self._clients.values()))
+
     def offer(self, event: Event) -> None:
-        """Queue what `event` means for every client that is not told by another sink."""
+        """Queue what `event` means for every client that it concerns and that is not told by another sink."""
+        session = event.session if isinstance(event, ToolsChanged | PromptsChanged | ResourcesChanged) else ""
         for method, _ in notifications_for(event):
             for key, client in self._clients.items():
-                if key not in self._elsewhere:
+                if key not in self._elsewhere and (not session or session in client.keys):
                     client.offer(method)
 
     @contextmanager

@@ -8,6 +8,7 @@ Errors are turned into the wire's in this one place.
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mcp.server.context import CallNext
@@ -25,15 +26,20 @@ from wf_mcp.core.errors import (
     UpstreamUnavailable,
     WfMcpError,
 )
+from wf_mcp.core.fallback import listed, meant
 from wf_mcp.core.kinds import KIND_OF_LIST, TOOLS
 from wf_mcp.core.merge import merged_capabilities, merged_instructions
 from wf_mcp.core.names import ADMIN
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.callers import Callers, Context, is_modern, without_envelope
+from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.lists import Lists
 from wf_mcp.runtime.dispatch import TARGET, Dispatch
-from wf_mcp.runtime.mounts import Mounts, offers
+from wf_mcp.runtime.mount import offers
+from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.standing import Standing
+from wf_mcp.runtime.tasks import Tasks
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +59,15 @@ class Backstage:
     mounts: Mounts
     lists: Lists
     dispatch: Dispatch
+    standing: Standing
+    tasks: Tasks
     identity: JsonObject
     admin: Callable[[], bool]
+    fallbacks: Fallbacks
     mask: Callable[[str], str]
+
+
+TASK_METHODS = ("tasks/get", "tasks/result", "tasks/cancel")
 
 
 class WireLane:
@@ -67,7 +79,11 @@ class WireLane:
             "initialize": self._initialize,
             "server/discover": self._discover,
             "completion/complete": self._complete,
-            "resources/subscribe": self._not_served("wf-mcp does not pass resource subscriptions on yet"),
+            "resources/subscribe": self._relayed(backstage.standing.subscribe),
+            "resources/unsubscribe": self._relayed(backstage.standing.unsubscribe),
+            "logging/setLevel": self._relayed(backstage.standing.set_level),
+            "tasks/list": self._relayed(lambda caller, params: backstage.tasks.all(caller)),
+            **{method: self._relayed(partial(_task, backstage.tasks, method)) for method in TASK_METHODS},
             "subscriptions/listen": self._not_served(
                 "wf-mcp cannot be listened to yet; ask for the lists again to see changes"
             ),
@@ -77,7 +93,9 @@ class WireLane:
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> Any:
         """Answer what upstreams serve; let everything else go on."""
-        handler = self._handlers.get(ctx.method) if ctx.request_id is not None else None
+        if ctx.request_id is None:
+            return await self._hear(ctx, call_next)
+        handler = self._handlers.get(ctx.method)
         if handler is None:
             return await call_next(ctx)
         try:
@@ -85,8 +103,31 @@ class WireLane:
         except WfMcpError as error:
             raise self._wire_error(error, modern=is_modern(ctx)) from error
 
+    async def _hear(self, ctx: Context, call_next: CallNext) -> Any:
+        """Pass on what a handshake client tells (matrix B.2); the SDK sees every notification too."""
+        client = None if is_modern(ctx) else self._stage.callers.client_of(ctx)
+        params = dict(ctx.params or {})
+        if client is not None and ctx.method == "notifications/cancelled":
+            client.cancellations.note(params.get("requestId"), params.get("reason"))
+        elif client is not None and ctx.method == "notifications/progress":
+            await self._stage.mounts.asking.progress(client.key, params)
+        elif client is not None and ctx.method == "notifications/roots/list_changed":
+            await self._stage.standing.roots_changed(self._stage.callers.of(ctx), params)
+        return await call_next(ctx)
+
+    def _relayed(self, relay: Callable[[Caller, JsonObject], Awaitable[JsonObject]]) -> Handler:
+        """A handler for requests that only handshake clients have; to a modern one there is no such method."""
+
+        async def handle(ctx: Context, call_next: CallNext) -> Any:
+            if is_modern(ctx):
+                raise NotServed(f"{ctx.method} is not a method of {ctx.protocol_version}")
+            return await relay(self._stage.callers.of(ctx), dict(ctx.params or {}))
+
+        return handle
+
     async def _initialize(self, ctx: Context, call_next: CallNext) -> JsonObject:
         """Answer for all upstreams at once (2025-11-25 basic/lifecycle; matrix B.1 `initialize`)."""
+        self._stage.callers.vet(ctx)
         answer = _plain(await call_next(ctx))
         return await self._face(self._stage.callers.arrived(ctx), answer)
 
@@ -101,7 +142,8 @@ class WireLane:
             if session is not None and not await session.settled():
                 session.owe_everything()
         known = offers(attended)
-        merged = merged_capabilities(known, own_tools=self._stage.admin(), modern=caller.era == "modern")
+        own_tools = self._stage.admin() or bool(self._stage.fallbacks.offered(caller))
+        merged = merged_capabilities(known, own_tools=own_tools, modern=caller.era == "modern")
         face = {**answer, "capabilities": merged}
         face.pop("instructions", None)
         instructions = merged_instructions(known)
@@ -111,18 +153,25 @@ class WireLane:
         kind = KIND_OF_LIST[ctx.method]
         caller = self._stage.callers.of(ctx)
         own: list[JsonObject] = []
+        if kind is TOOLS:
+            own += listed(self._stage.fallbacks.offered(caller))
         if kind is TOOLS and self._stage.admin():
-            own = _plain(await call_next(replace(ctx, params=_without_cursor(ctx.params)))).get("tools", [])
+            own += _plain(await call_next(replace(ctx, params=_without_cursor(ctx.params)))).get("tools", [])
         result = await self._stage.lists.answer(caller, kind, (ctx.params or {}).get("cursor"), own)
         return self._stamped(ctx, result)
 
     async def _call(self, ctx: Context, call_next: CallNext) -> Any:
         params = dict(ctx.params or {})
+        caller = self._stage.callers.of(ctx)
+        if ctx.method == "tools/call" and (stands_for := meant(params, self._stage.fallbacks.offered(caller))):
+            params = stands_for.params
+            if stands_for.method == "resources/read":
+                return self._stamped(ctx, await self._stage.fallbacks.read(caller, without_envelope(params)))
         name = params.get("name")
         if ctx.method == "tools/call" and isinstance(name, str) and name.startswith((ADMIN, SAFE_ADMIN)):
             return await self._admin(ctx, call_next, params, name)
         try:
-            result = await self._stage.dispatch.call(self._stage.callers.of(ctx), ctx.method, without_envelope(params))
+            result = await self._stage.dispatch.call(caller, ctx.method, without_envelope(params))
         except (UpstreamUnavailable, UpstreamTimeout) as error:
             if ctx.method != "tools/call":
                 raise
@@ -169,6 +218,10 @@ class WireLane:
         if ctx.method in CACHEABLE:
             stamped.update(ttlMs=0, cacheScope="private")
         return stamped
+
+
+async def _task(tasks: Tasks, method: str, caller: Caller, params: JsonObject) -> JsonObject:
+    return await tasks.one(caller, method, params)
 
 
 def _plain(result: Any) -> JsonObject:

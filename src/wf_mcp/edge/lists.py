@@ -8,6 +8,7 @@ from collections.abc import Callable
 from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind
 from wf_mcp.core.paging import page
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.listing import Listing, Listings
 from wf_mcp.runtime.ports import Caller
 
@@ -22,7 +23,7 @@ class Lists:
         self._listings = listings
         self._page_size = page_size
         self._key = secrets.token_bytes(32)
-        self._kept: dict[tuple[str, str, str], tuple[str, list[JsonObject]]] = {}
+        self._kept: dict[tuple[Audience, str, str], tuple[str, list[JsonObject]]] = {}
 
     async def answer(self, caller: Caller, kind: Kind, cursor: object, own: list[JsonObject]) -> JsonObject:
         """The result of one list request; raises `InvalidParams` for a cursor that is not of this list."""

@@ -5,7 +5,7 @@ person, is done.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -15,9 +15,17 @@ import anyio
 import uvicorn
 from fastmcp import FastMCP
 from fastmcp.server.auth import AuthProvider
+from fastmcp.server.auth.middleware import RequireAuthMiddleware
+from fastmcp.server.http import HostOriginGuardMiddleware, create_base_app
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Route
 
 from wf_mcp.core.errors import ConfigError
 from wf_mcp.edge.front import WireLane
+from wf_mcp.edge.http_front import HttpFront
+from wf_mcp.edge.http_guard import ExplainedGuard
+from wf_mcp.edge.http_sessions import HttpLimits
 from wf_mcp.edge.seams import low_level_server
 from wf_mcp.edge.stdio_front import serve_stdio_streams
 
@@ -26,7 +34,10 @@ logger = logging.getLogger(__name__)
 PATH = "/mcp"
 
 GRACE = 2
-"""Seconds that open HTTP requests get when the front stops."""
+"""Seconds that running calls get for their result when the front stops."""
+
+PARTING = 2
+"""Seconds after that in which their answers, and the ends of streams, are to reach the clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,31 +108,64 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve_http(server: FastMCP, address: Address, allowed_hosts: tuple[str, ...], stop: anyio.Event) -> None:
-    """Serve any number of clients over HTTP until `stop` is set; checks Host and Origin."""
-    app = server.http_app(path=PATH, host_origin_protection=True, allowed_hosts=list(allowed_hosts))
+def http_app(server: FastMCP, front: HttpFront, allowed_hosts: tuple[str, ...]) -> Starlette:
+    """The front's endpoint with what stands around it: the Host and Origin guard, and FastMCP's own authentication."""
+    endpoint: Any = front
+    middleware = [
+        Middleware(ExplainedGuard),
+        Middleware(HostOriginGuardMiddleware, allowed_hosts=list(allowed_hosts), mode="strict"),
+    ]
+    routes: list[BaseRoute] = []
+    if server.auth is not None:
+        middleware += server.auth.get_middleware()
+        routes += server.auth.get_routes(mcp_path=PATH)
+        endpoint = RequireAuthMiddleware(front, server.auth.required_scopes, None, server.auth.challenge_scopes)
+    # Both spellings are served, since a redirect of a POST is not followed by all hosts.
+    routes += [Route(path, endpoint=endpoint) for path in (PATH, f"{PATH}/")]
+    app = create_base_app(routes, middleware)
+    app.state.transport_type = "streamable-http"  # what FastMCP's `Context` tells tools about their caller
+    return app
+
+
+async def serve_http(
+    server: FastMCP,
+    address: Address,
+    allowed_hosts: tuple[str, ...],
+    stop: anyio.Event,
+    limits: Callable[[], HttpLimits] = HttpLimits,
+) -> None:
+    """Serve any number of clients over HTTP until `stop` is set; then calls get `GRACE` seconds for their result.
+
+    Raises:
+        ConfigError: `address` cannot be listened on.
+    """
+    front = HttpFront(low_level_server(server), limits)
     config = uvicorn.Config(
-        app,
+        http_app(server, front, allowed_hosts),
         host=address.host,
         port=address.port,
         log_config=None,
-        lifespan="on",
+        lifespan="off",
         ws="none",
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=GRACE + PARTING,
     )
-    front = _Server(config)
+    listener = _Server(config)
 
     async def watch() -> None:
         await stop.wait()
-        front.should_exit = True
+        listener.should_exit = True
+        await front.sessions.drain(GRACE)
 
-    async with anyio.create_task_group() as tasks:
+    failure: SystemExit | None = None
+    async with front.running(), anyio.create_task_group() as tasks:
         tasks.start_soon(watch, name="stop of the HTTP front")
         logger.info("serving %s", address.url)
         try:
-            await front.serve()
+            await listener.serve()
         except SystemExit as error:  # uvicorn's way of saying that it could not listen
-            raise ConfigError(
-                f"cannot listen on {address.host}:{address.port}: the address is in use or not allowed"
-            ) from error
+            failure = error  # raised below: the task groups would wrap it
         tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise ConfigError(
+            f"cannot listen on {address.host}:{address.port}: the address is in use or not allowed"
+        ) from failure

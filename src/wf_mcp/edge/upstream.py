@@ -5,7 +5,7 @@ Knows transports and the handshake; what is said over a link afterwards is the r
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -27,6 +27,12 @@ from wf_mcp.runtime.ports import Hello, Inbox, Link, ProcessView
 logger = logging.getLogger(__name__)
 
 
+CANCELLING = 5.0
+"""Seconds for telling an upstream that a request is cancelled; one that stops reading must not hold up its caller."""
+
+CancelReason = Callable[[], Awaitable[str | None]]
+
+
 class SdkLink:
     """A link over one `JSONRPCDispatcher`."""
 
@@ -36,6 +42,7 @@ class SdkLink:
         self._inbox = inbox
         self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(channel.read, channel.write)
         self._headers: dict[str, str] = {}
+        self._last_id = 0
         self._gone = anyio.Event()
         self._initialized: JsonObject = {}
         self._why: str | None = None
@@ -69,7 +76,7 @@ class SdkLink:
             "clientInfo": hello.client_info,
         }
         limit = self._upstream.settings.init_timeout
-        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": False}
+        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": False, "request_id": self._next_id()}
         try:
             answer = await self._dispatcher.send_raw_request("initialize", params, opts)
         except MCPError as error:
@@ -98,17 +105,40 @@ class SdkLink:
         *,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        cancel_reason: CancelReason | None = None,
     ) -> JsonObject:
         """Send one request; see `Link.request`."""
         if self._gone.is_set():
             raise LinkLost(self._why or await self._channel.post_mortem(), started=False)
-        opts: CallOptions = {"headers": {**self._headers, **(headers or {})}}
+        request_id = self._next_id()
+        # The dispatcher would give a reason of its own, so the cancellation is ours to send.
+        opts: CallOptions = {
+            "headers": {**self._headers, **(headers or {})},
+            "request_id": request_id,
+            "cancel_on_abandon": False,
+        }
         if timeout is not None:
             opts["timeout"] = timeout
         try:
             return await self._dispatcher.send_raw_request(method, params, opts)
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(CANCELLING, shield=True):
+                await self._cancel(request_id, await cancel_reason() if cancel_reason is not None else None)
+            raise
         except MCPError as error:
+            if error.code == REQUEST_TIMEOUT and timeout is not None:
+                await self._cancel(request_id, f"no answer within {timeout:g} s")
             raise await self._translated(error, method, timeout) from error
+
+    def _next_id(self) -> int:
+        """An id that no request on this link had before (2025-11-25 basic/index § Requests)."""
+        self._last_id += 1
+        return self._last_id
+
+    async def _cancel(self, request_id: int, reason: str | None) -> None:
+        """Tell the upstream that nobody waits any more (2025-11-25 basic/utilities/cancellation)."""
+        params: JsonObject = {"requestId": request_id}
+        await self.notify("notifications/cancelled", params if reason is None else {**params, "reason": reason})
 
     async def _translated(self, error: MCPError, method: str, timeout: float | None) -> WfMcpError:
         if error.code == REQUEST_TIMEOUT and timeout is not None:

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 PROGRESS = "notifications/progress"
 
+TASK_CAP = 1000
+"""Tasks whose progress is still passed on."""
+
 
 Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 """Starts a task that lives as long as the session's connection."""
@@ -76,6 +79,11 @@ class Call:
     delivery: Delivery | None
     token: str | int | None = None
 
+    @property
+    def client(self) -> str | None:
+        """Whose call it is, where its caller can be told anything."""
+        return self.delivery.port.client if self.delivery is not None else None
+
     def tell(self, method: str, params: JsonObject) -> None:
         """Queue a notification for the caller, in order."""
         if self.delivery is not None:
@@ -93,6 +101,7 @@ class Calls:
     def __init__(self) -> None:
         self._open: dict[Call, None] = {}
         self._by_token: dict[int, Call] = {}
+        self._tasks: dict[int, Call] = {}
         self._last_token = 0
 
     def abandon(self) -> None:
@@ -121,10 +130,23 @@ class Calls:
             yield call, params
         finally:
             del self._open[call]
-            if ours is not None:
+            if ours is not None and self._by_token.get(ours) is call:
                 del self._by_token[ours]
             if call.delivery is not None:
                 call.delivery.close()
+
+    def outlive(self, call: Call, delivery: Delivery | None) -> None:
+        """A call was answered with a task: its progress goes on, by `delivery`, until the task ends.
+
+        Of tasks that nobody ends, the newest few are remembered.
+        """
+        token = next((token for token, each in self._by_token.items() if each is call), None)
+        if token is None or delivery is None:
+            return
+        self._by_token[token] = self._tasks[token] = Call(delivery, call.token)
+        while len(self._tasks) > TASK_CAP:
+            oldest = next(iter(self._tasks))
+            del self._tasks[oldest], self._by_token[oldest]
 
     def progress(self, params: Mapping[str, Any]) -> None:
         """Hand a progress notification to the call that it belongs to; late ones are dropped."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wf_mcp.core.errors import InvalidParams, RelayedError
+from wf_mcp.core.ids import local_id, map_elicitations, map_related_task, map_task, public_id
 from wf_mcp.core.kinds import PROMPTS, TOOLS
 from wf_mcp.core.rewrite import map_error_data, web_uris
 from wf_mcp.core.uris import is_web
@@ -61,7 +62,7 @@ class Dispatch:
         find = self._resolver.uri(caller, target) if key == "uri" else self._resolver.name(caller, PROMPTS, target)
         route = await find
         params = {**params, "ref": {**ref, key: route.local}}
-        return await self._send(caller, route, "completion/complete", target, params)
+        return await self.send(caller, route, "completion/complete", target, params)
 
     async def _route(self, caller: Caller, method: str, target: str) -> Route:
         if method == "resources/read":
@@ -71,16 +72,27 @@ class Dispatch:
     async def _relay(
         self, caller: Caller, route: Route, method: str, target: str, params: Mapping[str, Any]
     ) -> JsonObject:
-        result = await self._send(caller, route, method, target, {**params, TARGET[method]: route.local})
+        result = await self.send(caller, route, method, target, {**params, TARGET[method]: route.local})
         if method == "resources/read" and is_web(target):
             self._resolver.linked(route.mount, [target])
+        result = self.finish(route, method, target, result)
+        label = route.mount.label
+        if "task" in params:
+            return map_task(result, lambda task: public_id(label, task))
+        return map_related_task(result, lambda task: public_id(label, task))
+
+    def finish(self, route: Route, method: str, target: str, result: JsonObject) -> JsonObject:
+        """An upstream's result as its client shall get it: remembered links, then the plug-ins' transforms."""
         self._resolver.linked(route.mount, web_uris(result))
         if not route.mount.results:
             return result
         info = CallInfo(route.mount.id, route.mount.label, method, route.local, target)
         return dict(apply_results(route.mount.results, Result(result), info, self._on_failure).raw)
 
-    async def _send(self, caller: Caller, route: Route, method: str, target: str, params: JsonObject) -> JsonObject:
+    async def send(self, caller: Caller, route: Route, method: str, target: str, params: JsonObject) -> JsonObject:
+        """Relay one request along its route; raises `WfMcpError`, an upstream's own error in the client's terms."""
+        label = route.mount.label
+        params = map_related_task(params, lambda task: local_id(label, task) or task)
         headers = self._headers(caller, route)
         try:
             return await route.session.request(method, params, port=caller.port, headers=headers)
@@ -99,4 +111,4 @@ def _error_data(data: Any, route: Route, target: str) -> Any:
     def public(uri: str) -> str:
         return target if uri == route.local else route.mount.namespace.public_uri(uri)
 
-    return map_error_data(data, public)
+    return map_elicitations(map_error_data(data, public), lambda each: public_id(route.mount.label, each))

@@ -12,6 +12,7 @@ from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind,
 from wf_mcp.core.routing import Entry, NameTable, WebTable, name_table, web_table
 from wf_mcp.core.uris import is_web
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.memo import Memo
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
@@ -33,11 +34,11 @@ class Listings:
     def __init__(self, mounts: Mounts, shelves: Shelves) -> None:
         self._mounts = mounts
         self._shelves = shelves
-        self._tables: Memo[tuple[str, Kind], NameTable] = Memo(
+        self._tables: Memo[tuple[Audience, Kind], NameTable] = Memo(
             lambda: mounts.changes, lambda key: shelves.present(*key), _name_table
         )
         self._webs = Memo(lambda: mounts.changes, self._web_shelves, _web_table)
-        self._merged: Memo[tuple[str, Kind], tuple[tuple[Entry, ...], str]] = Memo(
+        self._merged: Memo[tuple[Audience, Kind], tuple[tuple[Entry, ...], str]] = Memo(
             lambda: mounts.changes, lambda key: shelves.present(*key), _merge
         )
 
@@ -59,11 +60,11 @@ class Listings:
         entries, state = self._merged.get((caller.audience, kind))
         return Listing(entries, tuple(missing), state)
 
-    def table(self, audience: str, kind: Kind) -> NameTable:
+    def table(self, audience: Audience, kind: Kind) -> NameTable:
         """The names of `kind` that `audience` may use, from what is known now."""
         return self._tables.get((audience, kind))
 
-    def web(self, audience: str) -> WebTable:
+    def web(self, audience: Audience) -> WebTable:
         """Who owns which web address, from what is known now."""
         return self._webs.get(audience)
 
@@ -86,11 +87,11 @@ class Listings:
         ]
         return list(dict.fromkeys(told))
 
-    def snapshot(self, audiences: Sequence[str]) -> dict[KindName, tuple[str, ...]]:
+    def snapshot(self, audiences: Sequence[Audience]) -> dict[KindName, tuple[str, ...]]:
         """The state of every audience's lists, by kind; where two snapshots differ, clients must look again."""
         return {kind.name: tuple(self._merged.get((audience, kind))[1] for audience in audiences) for kind in KINDS}
 
-    def _web_shelves(self, audience: str) -> tuple[Shelf, ...]:
+    def _web_shelves(self, audience: Audience) -> tuple[Shelf, ...]:
         resources = self._shelves.present(audience, RESOURCES)
         return (*resources, *self._shelves.present(audience, TEMPLATES))
 

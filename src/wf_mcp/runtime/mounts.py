@@ -1,57 +1,27 @@
-"""The upstreams as they appear here: each with its namespace, its plug-ins' transforms and its sessions.
+"""All mounts, and the sessions that are opened for their callers.
 
 A session belongs to an audience: the callers that may share it (design D4). Mounts come and go while others serve;
 stopping one never holds up another.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from dataclasses import replace
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
-from wf_mcp.core.config import Config, Upstream
+from wf_mcp.core.config import Config
 from wf_mcp.core.events import Event
-from wf_mcp.core.merge import Offer
-from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.plan import Plan
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.manager import Plugins
-from wf_mcp.plugin.types import ComponentTransform, Owned, ResultTransform
+from wf_mcp.runtime.asking import Asking
+from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.mount import Mount, mounted
 from wf_mcp.runtime.ports import Caller, ClientPort, Connector, Hello
-from wf_mcp.runtime.questions import to_client
+from wf_mcp.runtime.questions import Translation
 from wf_mcp.runtime.session import UpstreamSession
-
-
-@dataclass(slots=True, eq=False)
-class Mount:
-    """One upstream: what is configured, how its names look, and its sessions by audience."""
-
-    upstream: Upstream
-    namespace: Namespace
-    components: tuple[Owned[ComponentTransform], ...]
-    results: tuple[Owned[ResultTransform], ...]
-    sessions: dict[str, UpstreamSession] = field(default_factory=dict)
-    scopes: list[anyio.CancelScope] = field(default_factory=list)
-
-    @property
-    def id(self) -> str:
-        """The upstream's connection id."""
-        return self.upstream.id
-
-    @property
-    def label(self) -> str:
-        """The label that its names and URIs carry; empty for a bare mount."""
-        return self.upstream.label
-
-    @property
-    def called(self) -> str:
-        """What to call it towards people: the label, or the id of a bare mount."""
-        return self.upstream.label or self.upstream.id
-
-    def startable(self) -> bool:
-        """Whether this upstream may be started at all."""
-        return self.upstream.enabled and self.upstream.problem is None
 
 
 class Mounts:
@@ -69,10 +39,12 @@ class Mounts:
         self._plugins = plugins
         self._publish = publish
         self._mounts: dict[str, Mount] = {}
-        self._audiences: dict[str, tuple[Hello, ClientPort | None]] = {}
+        self._audiences: dict[Audience, tuple[Hello, ClientPort | None]] = {}
+        self._levels: dict[Audience, str] = {}
         self._tasks: TaskGroup | None = None
         self._list_wait = 5.0
         self._by_label: dict[str, Mount] = {}
+        self.asking = Asking()
         self.version = 0
         self.changes = 0
 
@@ -86,8 +58,8 @@ class Mounts:
         return len(self._mounts)
 
     @property
-    def audiences(self) -> tuple[str, ...]:
-        """Every audience that was ever attended."""
+    def audiences(self) -> tuple[Audience, ...]:
+        """Every audience that is attended."""
         return tuple(self._audiences)
 
     @property
@@ -117,7 +89,7 @@ class Mounts:
         Raises `PluginError` where a required plug-in cannot serve one of them.
         """
         chosen = plugins or self._plugins
-        return {up.id: _mount(up, chosen) for up in config.upstreams if up.enabled}
+        return {up.id: mounted(up, chosen) for up in config.upstreams if up.enabled}
 
     def load(self, config: Config) -> None:
         """Mount every enabled upstream of `config`; nothing is started yet."""
@@ -131,6 +103,11 @@ class Mounts:
         Returns the sessions that were started.
         """
         self._list_wait = config.list_wait
+        wishes = {
+            (connection_id, key): session.inbox.wishes
+            for connection_id in plan.restarted
+            for key, session in self._mounts[connection_id].sessions.items()
+        }
         for connection_id in (*plan.removed, *plan.restarted):
             self._stop(self._mounts[connection_id])
         fresh = {*plan.added, *plan.restarted}
@@ -138,14 +115,17 @@ class Mounts:
             if mount.id not in fresh:
                 self._keep(self._mounts[mount.id], mount)
         self._put(made)
-        return [
-            session
-            for audience in tuple(self._audiences)
-            for mount in made.values()
-            if mount.id in fresh
-            and mount.upstream.settings.start != "lazy"
-            and (session := self._session(mount, audience))
-        ]
+        started: dict[UpstreamSession, None] = {}
+        for audience in tuple(self._audiences):
+            for mount in (each for each in made.values() if each.id in fresh):
+                wanted = wishes.get((mount.id, mount.key(audience)))
+                if mount.upstream.settings.start == "lazy" and not (wanted and wanted.subscriptions):
+                    continue
+                session = self._session(mount, audience)
+                if session is not None:
+                    session.inbox.wishes = wanted or session.inbox.wishes
+                    started[session] = None
+        return list(started)
 
     def _put(self, mounts: dict[str, Mount]) -> None:
         self._mounts = mounts
@@ -164,20 +144,23 @@ class Mounts:
         """Let `new` go on with the connections of `old`, under settings that need no new process."""
         new.sessions, new.scopes = old.sessions, old.scopes
         for session in new.sessions.values():
-            session.adopt(new.upstream, to_client(new.namespace))
+            session.adopt(new.upstream, self._translation(new))
 
     def _stop(self, mount: Mount) -> None:
-        for scope in mount.scopes:
-            scope.cancel()
-        mount.sessions.clear()
+        for key in tuple(mount.sessions):
+            self._end(mount, key)
+
+    def _end(self, mount: Mount, key: str) -> None:
+        mount.sessions.pop(key)
+        mount.scopes.pop(key).cancel()
+        self._note_change()
 
     def attend(self, caller: Caller, *, wake: bool = True) -> list[tuple[Mount, UpstreamSession | None]]:
         """Every mount with the session that serves `caller`, started now if need be; `None` where it cannot be started.
 
         Without `wake`, upstreams with `start: lazy` are left asleep.
         """
-        if caller.audience not in self._audiences:
-            self._audiences[caller.audience] = (caller.hello, caller.standing)
+        self._admit(caller)
         return [
             (mount, self._session(mount, caller.audience) if wake or mount.upstream.settings.start != "lazy" else None)
             for mount in self._mounts.values()
@@ -185,61 +168,106 @@ class Mounts:
 
     def session(self, mount: Mount, caller: Caller) -> UpstreamSession | None:
         """The session of `mount` that serves `caller`, started now if need be; `None` where it cannot be started."""
-        if caller.audience not in self._audiences:
-            self._audiences[caller.audience] = (caller.hello, caller.standing)
+        self._admit(caller)
         return self._session(mount, caller.audience)
 
-    def _session(self, mount: Mount, audience: str) -> UpstreamSession | None:
-        session = mount.sessions.get(audience)
+    def open_sessions(self, caller: Caller) -> list[tuple[Mount, UpstreamSession]]:
+        """Every mount that has a session serving `caller`, with it; nothing is started."""
+        found = ((mount, mount.session_of(caller.audience)) for mount in self._mounts.values())
+        return [(mount, session) for mount, session in found if session is not None]
+
+    def set_level(self, caller: Caller, level: str) -> None:
+        """Remember the log level that a client asked for, for sessions that are opened later."""
+        self._levels[caller.audience] = level
+
+    def spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Start a task that nobody waits for; it ends with the mounts at the latest."""
+        if self._tasks is not None:
+            self._tasks.start_soon(work, name="aftermath of a client")
+
+    def release(self, audience: Audience) -> tuple[tuple[UpstreamSession, tuple[str, ...]], ...]:
+        """A client has gone: end the sessions that were its alone, and leave the shared ones.
+
+        Returns the shared sessions with the resources that nobody is subscribed to there any more.
+        """
+        self._audiences.pop(audience, None)
+        self._levels.pop(audience, None)
+        left = []
+        for mount in self._mounts.values():
+            key = mount.key(audience)
+            session = mount.sessions.get(key)
+            if session is None:
+                continue
+            if audience.owns(key):
+                self._end(mount, key)
+            elif unwanted := session.inbox.leave(audience.client):
+                left.append((session, unwanted))
+        return tuple(left)
+
+    def _admit(self, caller: Caller) -> None:
+        if caller.audience not in self._audiences:
+            self._audiences[caller.audience] = (caller.hello, caller.standing)
+
+    def _session(self, mount: Mount, audience: Audience) -> UpstreamSession | None:
+        key = mount.key(audience)
+        session = mount.sessions.get(key)
         if session is None and mount.startable():
-            hello, standing = self._audiences[audience]
-            if mount.upstream.settings.identity == "proxy":
-                hello = replace(hello, client_info=self._identity)
-            session = UpstreamSession(
-                mount.upstream,
-                hello,
-                self._connector,
-                self._publish,
-                list_wait=self._list_wait,
-                standing=standing,
-                on_change=self._note_change,
-                translate=to_client(mount.namespace),
-            )
-            mount.sessions[audience] = session
-            self._note_change()
-            self._start(mount, session)
+            session = self._open(mount, audience, key)
+        if session is not None and not session.inbox.owned:
+            self._join(session, audience)
         return session
 
-    def _start(self, mount: Mount, session: UpstreamSession) -> None:
+    def _join(self, session: UpstreamSession, audience: Audience) -> None:
+        """Let a client of a shared session hear what it asks for, at the log level that it asked for before."""
+        standing, level, wishes = self._audiences[audience][1], self._levels.get(audience), session.inbox.wishes
+        if standing is not None:
+            session.inbox.join(standing)
+        if level is not None and wishes.level_of(audience.client) != level:
+            before = wishes.level
+            wishes.set_level(audience.client, level)
+            if wishes.level != before:
+                self.spawn(session.level_again)
+
+    def _open(self, mount: Mount, audience: Audience, key: str) -> UpstreamSession:
+        hello, standing = self._audiences[audience]
+        own = audience.owns(key)
+        if not own or mount.upstream.settings.identity == "proxy":
+            hello = replace(hello, client_info=self._identity)
+        session = UpstreamSession(
+            mount.upstream,
+            hello,
+            self._connector,
+            self._publish,
+            key=key,
+            list_wait=self._list_wait,
+            owner=standing if own else None,
+            translation=self._translation(mount),
+            asking=self.asking,
+            on_change=self._note_change,
+        )
+        if audience in self._levels:
+            session.inbox.wishes.set_level(audience.client, self._levels[audience])
+        mount.sessions[key] = session
+        self._note_change()
+        self._start(mount, key, session)
+        return session
+
+    def _translation(self, mount: Mount) -> Translation:
+        settings = mount.upstream.settings
+        return Translation(
+            mount.namespace,
+            lambda: len(self._mounts) > 1,
+            attribution=settings.attribution == "label",
+            include_context=settings.include_context == "relay",
+        )
+
+    def _start(self, mount: Mount, key: str, session: UpstreamSession) -> None:
         if self._tasks is None:
             raise RuntimeError("the mounts are not running")
-        scope = anyio.CancelScope()
-        mount.scopes.append(scope)
+        scope = mount.scopes[key] = anyio.CancelScope()
 
         async def live() -> None:
             with scope:
                 await session.run()
 
         self._tasks.start_soon(live, name=f"upstream {mount.id}")
-
-
-def _mount(upstream: Upstream, plugins: Plugins) -> Mount:
-    namespace = Namespace(upstream.id, upstream.label)
-    return Mount(upstream, namespace, plugins.component_transforms(namespace), plugins.result_transforms(namespace))
-
-
-def offers(attended: Iterable[tuple[Mount, UpstreamSession | None]]) -> list[Offer]:
-    """What each upstream said of itself, for merging; one that cannot start offers nothing, one that has not answered
-    is unknown.
-    """
-    found: list[Offer] = []
-    for mount, session in attended:
-        if session is None:
-            found.append(Offer(mount.label, None if mount.startable() else {}))
-            continue
-        said = session.initialized
-        if said is None:
-            found.append(Offer(mount.label, None))
-        else:
-            found.append(Offer(mount.label, said.get("capabilities") or {}, said.get("instructions")))
-    return found

@@ -19,7 +19,8 @@ from wf_mcp.core.reports import EventRecord, Inventory, ReloadReport, Status
 from wf_mcp.core.secrets import Secrets
 from wf_mcp.plugin.manager import Plugins
 from wf_mcp.runtime.listing import Listings
-from wf_mcp.runtime.mounts import Mount, Mounts
+from wf_mcp.runtime.mount import Mount
+from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.session import State, UpstreamSession
 
@@ -97,7 +98,7 @@ class Operator:
         self.secrets = Secrets(self.secrets.strings | config.secrets)
         for session in started:
             await self._arrival(session)
-        own_tools = replaced is not None or bool(old.admin) != bool(config.admin)
+        own_tools = replaced is not None or (bool(old.admin), old.tools) != (bool(config.admin), config.tools)
         self._announce(before, self._listings.snapshot(self._mounts.audiences), own_tools=own_tools)
         failed = self._failed(config, plan, started)
         self._publish(ConfigReloaded(plan.added, plan.removed, plan.restarted, plan.unchanged, tuple(failed)))

@@ -1,12 +1,13 @@
 """What the runtime needs of the world, as protocols; `edge` implements them and tests may too."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from wf_mcp.core.config import Upstream
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.audience import Audience
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,10 @@ class Link(Protocol):
         *,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        cancel_reason: Callable[[], Awaitable[str | None]] | None = None,
     ) -> JsonObject:
-        """Send one request and return its raw result.
+        """Send one request and return its raw result; where the caller is cancelled, the upstream is told, with the
+        reason that `cancel_reason` gives.
 
         Raises `RelayedError` for the upstream's own error, `UpstreamTimeout` after `timeout` seconds, `LinkLost` when
         the connection went away.
@@ -105,17 +108,21 @@ class ClientPort(Protocol):
         """Send the client a notification."""
         ...
 
+    async def cancel_reason(self) -> str | None:
+        """Why the client cancelled its request, if it said so."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who is asking: what decides which sessions, names and answers a request gets.
 
-    `audience` is the key of the sessions that serve this caller (design D4). `port` addresses the client during this
+    `audience` says which sessions serve this caller (design D4). `port` addresses the client during this
     request, `standing` outside any request, where it alone owns the audience's sessions; both are `None` where that is
     not possible.
     """
 
-    audience: str
+    audience: Audience
     hello: Hello
     era: Literal["handshake", "modern"] = "handshake"
     style: Literal["dotted", "safe"] = "dotted"

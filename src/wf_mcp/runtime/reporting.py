@@ -7,6 +7,7 @@ from typing import Literal
 from wf_mcp.core.config import Config, HttpTransport, SseTransport, Upstream
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
 from wf_mcp.core.reports import (
+    ClientStatus,
     Inventory,
     NamedItem,
     PluginStatus,
@@ -18,7 +19,8 @@ from wf_mcp.core.reports import (
 )
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.listing import Listings
-from wf_mcp.runtime.mounts import Mount, Mounts
+from wf_mcp.runtime.mount import Mount
+from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.session import State, UpstreamSession
 from wf_mcp.runtime.shelves import Shelves
 
@@ -37,11 +39,13 @@ class Reporter:
         lane: str,
         front: str,
         style: str,
+        clients: Callable[[], list[ClientStatus]] = list,
     ) -> None:
         self._mounts = mounts
         self._shelves = shelves
         self._listings = listings
         self._plugins = plugins
+        self._clients = clients
         self._fixed = {"version": version, "lane": lane, "front": front, "names_style": style}
 
     def status(self, config: Config) -> Status:
@@ -51,6 +55,7 @@ class Reporter:
             **self._fixed,
             config_file=config.file or None,
             upstreams=[_upstream_status(upstream, mounted.get(upstream.id)) for upstream in config.upstreams],
+            clients=self._clients(),
             plugins=self._plugins(),
             notes=list(config.notes),
             web_conflicts=self._listings.web_conflicts(),

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from wf_mcp.core.errors import UnknownName, UnknownResource, UpstreamUnavailable
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
+from wf_mcp.core.routing import Entry
 from wf_mcp.core.uris import decode, is_web
 from wf_mcp.runtime.listing import Listings
-from wf_mcp.runtime.mounts import Mount, Mounts
+from wf_mcp.runtime.mount import Mount
+from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.session import UpstreamSession
 from wf_mcp.runtime.shelves import Shelves
@@ -53,7 +55,7 @@ class Resolver:
         entry = self._listings.table(caller.audience, kind).find(name)
         if entry is not None:
             mount = self._mounts[entry.mount_id]
-            session = mount.sessions[caller.audience]
+            session = self._session(mount, caller)
             if session.catalogue.fresh(kind):
                 return Route(mount, session, entry.local)
         await self._listings.listing(caller, kind)
@@ -61,10 +63,20 @@ class Resolver:
         if entry is None:
             await self._wait_for_owner(caller, kind, name)
             entry = self._listings.table(caller.audience, kind).find(name)
+        if entry is None and kind is TOOLS:
+            entry = self._app_tool(caller, name)
         if entry is None:
             raise UnknownName(f"Unknown {_WORDS[kind.name]}: {name}")
         mount = self._mounts[entry.mount_id]
-        return Route(mount, mount.sessions[caller.audience], entry.local)
+        return Route(mount, self._session(mount, caller), entry.local)
+
+    def _app_tool(self, caller: Caller, name: str) -> Entry | None:
+        """The tool that an app means, which calls it by the name at its own server; hosts pass that on as it is."""
+        meant = self._listings.table(caller.audience, TOOLS).for_apps(name)
+        if len(meant) > 1:
+            candidates = ", ".join(entry.dotted for entry in meant)
+            raise UnknownName(f"Unknown tool: {name}. Apps of several servers may mean it: {candidates}")
+        return meant[0] if meant else None
 
     async def _wait_for_owner(self, caller: Caller, kind: Kind, name: str) -> None:
         """Where the name carries a mount's label, give that one upstream the time that it needs to say whether it has

@@ -7,6 +7,7 @@ reached an upstream which then died is never sent again (design D5).
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
@@ -15,14 +16,16 @@ from anyio.abc import TaskGroup
 
 from wf_mcp.core.backoff import backoff
 from wf_mcp.core.config import Upstream
-from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamUnavailable, WfMcpError
+from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
 from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamReady, UpstreamStarting
-from wf_mcp.core.kinds import KINDS, KINDS_OF_CHANGE, Kind
-from wf_mcp.core.notify import event_of_change
+from wf_mcp.core.kinds import KINDS, Kind
+from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.calls import PROGRESS, Calls, Delivery
+from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.catalogue import Catalogue
+from wf_mcp.runtime.inbox import SessionInbox
 from wf_mcp.runtime.ports import ClientPort, Connector, Hello, Link
+from wf_mcp.runtime.questions import Translation
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +44,7 @@ class State(StrEnum):
 
 
 class UpstreamSession:
-    """The connection of one audience to one upstream; also the inbox for what that upstream says by itself."""
+    """One connection to one upstream, kept under `key` for the callers that share it."""
 
     def __init__(
         self,
@@ -50,9 +53,11 @@ class UpstreamSession:
         connector: Connector,
         publish: Callable[[Event], None],
         *,
+        key: str = "",
         list_wait: float = 5.0,
-        standing: ClientPort | None = None,
-        translate: Callable[[str, JsonObject], JsonObject] = lambda method, params: params,
+        owner: ClientPort | None = None,
+        translation: Translation | None = None,
+        asking: Asking | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.upstream = upstream
@@ -65,24 +70,35 @@ class UpstreamSession:
         self.last_link: Link | None = None
         self.deadline = self.started + list_wait
         self.catalogue = Catalogue(upstream.label or upstream.id, self._late, list_wait, on_change)
+        self.inbox = SessionInbox(
+            upstream.id,
+            key,
+            self.catalogue,
+            publish,
+            translation or Translation(Namespace(upstream.id, upstream.label)),
+            asking or Asking(),
+            owner,
+            self._spawn,
+        )
         self._connector = connector
         self._publish = publish
-        self._standing = standing
-        self._unasked = Delivery(standing, self._spawn) if standing is not None else None
-        self._translate = translate
         self._link: Link | None = None
         self._tasks: TaskGroup | None = None
+        self._early: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._changed = anyio.Event()
-        self._open = Calls()
 
     @property
     def initialized(self) -> JsonObject | None:
         """The upstream's `initialize` result, of the present or the last connection; `None` before the first."""
         return self.last_link.initialized if self.last_link is not None else None
 
-    def adopt(self, upstream: Upstream, translate: Callable[[str, JsonObject], JsonObject]) -> None:
+    def offers(self, capability: str) -> bool:
+        """Whether the upstream declared a capability."""
+        return capability in ((self.initialized or {}).get("capabilities") or {})
+
+    def adopt(self, upstream: Upstream, translation: Translation) -> None:
         """Go on under changed settings that need no new connection."""
-        self.upstream, self._translate = upstream, translate
+        self.upstream, self.inbox.translation = upstream, translation
 
     async def run(self) -> None:
         """Keep the connection open until cancelled, starting it again after a loss, with growing pauses after
@@ -107,7 +123,9 @@ class UpstreamSession:
                 self._connector.open(self.upstream, self.hello, self) as link,
                 anyio.create_task_group() as tasks,
             ):
-                self._ready(link, tasks)
+                self._take_early(tasks)
+                await self._remind(link)
+                self._ready(link)
                 tasks.start_soon(self.catalogue.serve, link, name=f"catalogue of {self.upstream.id}")
                 reason = await link.closed()
                 tasks.cancel_scope.cancel()
@@ -116,14 +134,14 @@ class UpstreamSession:
             logger.debug("upstream %s", self.upstream.id, exc_info=True)
         worked = self._link is not None
         self._link = self._tasks = None
-        self._open.abandon()
+        self._early.clear()
+        self.inbox.abandon()
         self._move(State.GONE if worked else State.FAILED, reason)
         self._publish((UpstreamGone if worked else UpstreamFailed)(self.upstream.id, reason))
         return worked
 
-    def _ready(self, link: Link, tasks: TaskGroup) -> None:
+    def _ready(self, link: Link) -> None:
         self._link = self.last_link = link
-        self._tasks = tasks
         self.started = time.monotonic()
         self._move(State.READY, None)
         server = link.initialized.get("serverInfo") or {}
@@ -193,47 +211,72 @@ class UpstreamSession:
     async def _send(
         self, link: Link, method: str, params: JsonObject, port: ClientPort | None, headers: Mapping[str, str] | None
     ) -> JsonObject:
-        with self._open.opened(port, params, self._spawn) as (call, params_here):
+        with self.inbox.calls.opened(port, params, self._spawn) as (call, params_here):
             try:
-                return await link.request(method, params_here, timeout=self.upstream.settings.timeout, headers=headers)
+                result = await link.request(
+                    method,
+                    params_here,
+                    timeout=self.upstream.settings.timeout,
+                    headers=headers,
+                    cancel_reason=port.cancel_reason if port is not None else None,
+                )
             finally:
                 await call.settled()
+            if "task" in params and isinstance(result.get("task"), dict):
+                self.inbox.goes_on(call)
+            return result
+
+    async def notify(self, method: str, params: JsonObject) -> None:
+        """Send the upstream a notification, if it is connected."""
+        if self._link is not None:
+            await self._link.notify(method, params)
+
+    async def _remind(self, link: Link) -> None:
+        """After a new start, ask again for what clients wanted of the connection before."""
+        for uri in self.inbox.wishes.subscriptions:
+            await self._again(link, "resources/subscribe", {"uri": uri})
+        await self._level_again(link)
+
+    async def level_again(self) -> None:
+        """Ask for the log level that suits everybody now; without a connection, the next one is asked."""
+        if self._link is not None:
+            with suppress(LinkLost):
+                await self._level_again(self._link)
+
+    async def _level_again(self, link: Link) -> None:
+        level = self.inbox.wishes.level
+        if level is not None and "logging" in (link.initialized.get("capabilities") or {}):
+            await self._again(link, "logging/setLevel", {"level": level})
+
+    async def _again(self, link: Link, method: str, params: JsonObject) -> None:
+        try:
+            await link.request(method, params, timeout=self.upstream.settings.init_timeout)
+        except (RelayedError, UpstreamTimeout) as error:
+            logger.warning("upstream %s did not take %s again: %s", self.upstream.id, method, error)
 
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._tasks is None:
-            raise RuntimeError("a notification was heard without a connection")
-        self._tasks.start_soon(work, name=f"notifications of {self.upstream.id}")
+        if self._tasks is None:  # an upstream may speak before its handshake is done
+            self._early.append(work)
+        else:
+            self._tasks.start_soon(work, name=f"notifications of {self.upstream.id}")
+
+    def _take_early(self, tasks: TaskGroup) -> None:
+        """Let `tasks` deliver what is heard from now on, and what was heard already."""
+        self._tasks = tasks
+        early, self._early = self._early, []
+        for work in early:
+            self._spawn(work)
 
     async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
-        """Ask the client whose call this belongs to; raises `WfMcpError` where nobody can be asked."""
-        port = self._open.to_ask(self._standing)
-        return await port.ask(method, self._translate(method, dict(params or {})))
+        """Ask the client that the question is for; raises `WfMcpError` where nobody can be asked."""
+        return await self.inbox.asked(method, params, self.notify)
 
     def heard(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Take a notification of the upstream's: stale lists are marked before anybody is told."""
-        body = dict(params or {})
-        stale = KINDS_OF_CHANGE.get(method)
-        if stale is not None:
-            for kind in stale:
-                self.catalogue.stale(kind)
-            event = event_of_change(method, self.upstream.id)
-            if event is not None:
-                self._publish(event)
-        elif method == PROGRESS:
-            self._open.progress(body)
-        else:
-            call = self._open.sole()
-            listener = call or self._unasked
-            if listener is not None:
-                listener.tell(method, self._translate(method, body))
-            else:
-                logger.debug("upstream %s: %s belongs to no call in flight; dropped", self.upstream.id, method)
+        """Take a notification of the upstream's."""
+        self.inbox.heard(method, params)
 
     def _late(self, kind: Kind) -> None:
-        method = next(method for method, kinds in KINDS_OF_CHANGE.items() if kind in kinds)
-        event = event_of_change(method, self.upstream.id)
-        if event is not None:
-            self._publish(event)
+        self.inbox.late(kind)
 
     def owe_everything(self) -> None:
         """Remember that a client was answered without this upstream, so that its arrival is announced."""

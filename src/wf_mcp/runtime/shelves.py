@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind, KindName
-from wf_mcp.core.names import safe_label_clashes, safe_names
+from wf_mcp.core.names import safe_label_clashes, safe_names, why_not_plain
 from wf_mcp.core.routing import Entry
 from wf_mcp.core.views import Component, Prompt, Resource, ResourceTemplate, Tool
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.chain import apply_components
 from wf_mcp.plugin.types import OnFailure
+from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.catalogue import Items
-from wf_mcp.runtime.mounts import Mount, Mounts
+from wf_mcp.runtime.mount import Mount
+from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.session import UpstreamSession
 
 VIEWS: dict[KindName, Callable[[JsonObject], Component]] = {
@@ -45,50 +47,54 @@ class Shelves:
         self._hashed_labels: frozenset[str] = frozenset()
         self._shelves: dict[tuple[str, str, KindName], tuple[UpstreamSession, Shelf]] = {}
 
-    def shelf(self, mount: Mount, audience: str, kind: Kind) -> Shelf | None:
+    def shelf(self, mount: Mount, audience: Audience, kind: Kind) -> Shelf | None:
         """What `mount` lists to `audience`, as far as it is known now; `None` if its list was never loaded."""
-        session = mount.sessions.get(audience)
+        key = mount.key(audience)
+        session = mount.sessions.get(key)
         items = session.catalogue.peek(kind) if session is not None else None
         if session is None or items is None:
             return None
         if self._version != self._mounts.version:
             self._start_over()
-        kept = self._shelves.get((mount.id, audience, kind.name))
+        kept = self._shelves.get((mount.id, key, kind.name))
         if kept is None or kept[0] is not session or kept[1].items is not items:
             kept = (session, self._build(mount, kind, items))
-            self._shelves[(mount.id, audience, kind.name)] = kept
+            self._shelves[(mount.id, key, kind.name)] = kept
         return kept[1]
 
-    def present(self, audience: str, kind: Kind) -> tuple[Shelf, ...]:
+    def present(self, audience: Audience, kind: Kind) -> tuple[Shelf, ...]:
         """The shelves of every mount that has one, in config order."""
         found = (self.shelf(mount, audience, kind) for mount in self._mounts)
         return tuple(shelf for shelf in found if shelf is not None)
 
-    def hidden(self, mount: Mount, audience: str, kind: Kind) -> frozenset[str]:
+    def hidden(self, mount: Mount, audience: Audience, kind: Kind) -> frozenset[str]:
         """What plug-ins hide of one mount's components of `kind`, by upstream name."""
         shelf = self.shelf(mount, audience, kind)
         return shelf.hidden if shelf is not None else frozenset()
 
     def first_entries(self, mount: Mount | None, kind: Kind) -> tuple[Entry, ...]:
         """One mount's public components of `kind` as the first audience that has a session with it sees them."""
-        audience = next(iter(mount.sessions), None) if mount is not None else None
-        shelf = self.shelf(mount, audience, kind) if mount is not None and audience is not None else None
-        return shelf.entries if shelf is not None else ()
+        if mount is None:
+            return ()
+        shelves = (self.shelf(mount, audience, kind) for audience in self._mounts.audiences)
+        return next((shelf.entries for shelf in shelves if shelf is not None), ())
 
-    def hashes(self, audience: str) -> list[str]:
-        """Why names carry a hash in their safe form, in sentences (design D6)."""
+    def hashes(self, audience: Audience) -> list[str]:
+        """Which names have another safe form than their plain one, and why, in sentences (design D6)."""
         shelves = [(kind, shelf) for kind in (TOOLS, PROMPTS) for shelf in self.present(audience, kind)]
         alike = sorted(self._hashed_labels)
         told = [f"safe names of {', '.join(alike)} carry a hash: one's could be read as another's"] if alike else []
-        return told + [clash for kind, shelf in shelves for clash in self._twins(kind, shelf)]
+        return told + [remark for kind, shelf in shelves for remark in self._remarks(kind, shelf)]
 
-    def _twins(self, kind: Kind, shelf: Shelf) -> list[str]:
-        """The names whose safe form is another one than it would be if their mount had no other names."""
-        return [
-            f"{entry.dotted} is {entry.safe} in safe form: another name of {entry.mount_id} reads the same without hash"
-            for entry in shelf.entries
-            if entry.safe != self._safe(self._mounts[entry.mount_id], kind, [entry.dotted])[entry.dotted]
-        ]
+    def _remarks(self, kind: Kind, shelf: Shelf) -> list[str]:
+        what = kind.name.removesuffix("s")
+        reasons = ((entry, self._why(self._mounts[entry.mount_id], entry)) for entry in shelf.entries)
+        return [f"{what} {entry.dotted} is {entry.safe} in safe form: {why}" for entry, why in reasons if why]
+
+    def _why(self, mount: Mount, entry: Entry) -> str | None:
+        own = entry.dotted.removeprefix(f"{mount.label}." if mount.label else "")
+        hashed = mount.label in self._hashed_labels
+        return why_not_plain(mount.label, own, entry.safe, budget=self._budget(), hashed=hashed)
 
     def _start_over(self) -> None:
         """Forget what was made for other mounts, or for these under other settings."""

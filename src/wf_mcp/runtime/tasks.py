@@ -1,0 +1,78 @@
+"""Tasks of 2025-11-25: asked for by a public id, found in the very session that made them (basic/utilities/tasks).
+
+An id carries its mount's label, and a caller reaches only its own sessions, so that one client's task cannot be seen,
+awaited or cancelled by another.
+"""
+
+import logging
+
+from wf_mcp.core.errors import InvalidParams, WfMcpError
+from wf_mcp.core.ids import local_id, map_task, public_id
+from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.catalogue import PAGE_CAP
+from wf_mcp.runtime.dispatch import Dispatch
+from wf_mcp.runtime.mount import Mount
+from wf_mcp.runtime.mounts import Mounts
+from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.resolve import Route
+from wf_mcp.runtime.session import UpstreamSession
+
+logger = logging.getLogger(__name__)
+
+
+class Tasks:
+    """Relays `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/list`."""
+
+    def __init__(self, mounts: Mounts, dispatch: Dispatch) -> None:
+        self._mounts = mounts
+        self._dispatch = dispatch
+
+    async def one(self, caller: Caller, method: str, params: JsonObject) -> JsonObject:
+        """A request about one task; raises `InvalidParams` (-32602) for one that the caller does not have."""
+        public = params.get("taskId")
+        found = self._find(caller, public) if isinstance(public, str) else None
+        if found is None:
+            raise InvalidParams(f"Unknown task: {public}")
+        mount, session, local = found
+        route = Route(mount, session, local)
+        result = await self._dispatch.send(caller, route, method, str(public), {**params, "taskId": local})
+        if method == "tasks/result":
+            result = self._dispatch.finish(route, "tools/call", str(public), result)
+        return map_task(result, lambda task: public_id(mount.label, task))
+
+    async def all(self, caller: Caller) -> JsonObject:
+        """`tasks/list`: every task in the caller's sessions, in config order.
+
+        An upstream that cannot list its tasks costs the others nothing; raises `WfMcpError` where none can.
+        """
+        tasks: list[JsonObject] = []
+        failures: list[WfMcpError] = []
+        able = [each for each in self._mounts.open_sessions(caller) if each[1].offers("tasks")]
+        for mount, session in able:
+            try:
+                tasks += await self._tasks(caller, mount, session)
+            except WfMcpError as error:
+                logger.warning("upstream %s did not list its tasks: %s", mount.id, error)
+                failures.append(error)
+        if failures and len(failures) == len(able):
+            raise failures[0]
+        return {"tasks": tasks}
+
+    async def _tasks(self, caller: Caller, mount: Mount, session: UpstreamSession) -> list[JsonObject]:
+        found: list[JsonObject] = []
+        params: JsonObject = {}
+        for _ in range(PAGE_CAP):
+            page = await session.request("tasks/list", params, port=caller.port)
+            found += map_task(page, lambda task: public_id(mount.label, task)).get("tasks") or []
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or params.get("cursor") == cursor:
+                break
+            params = {"cursor": cursor}
+        return found
+
+    def _find(self, caller: Caller, public: str) -> tuple[Mount, UpstreamSession, str] | None:
+        label = public.partition(":")[0]
+        mount = self._mounts.by_label(label) if label in self._mounts.labels and label else self._mounts.bare
+        session = mount.session_of(caller.audience) if mount is not None else None
+        local = local_id(mount.label, public) if mount is not None else None
+        return (mount, session, local) if mount is not None and session is not None and local is not None else None
