@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.covers import covers
 from tests.differential import scenarios
@@ -156,6 +156,8 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     deadline=None,
     derandomize="CI" in os.environ,
     database=None,
+    # Not shrunk: every try is a conversation, and the first example that fails names the step and the path.
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(operations=st.lists(OPERATIONS, min_size=1, max_size=12))

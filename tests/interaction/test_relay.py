@@ -162,7 +162,7 @@ async def test_levels_on_a_shared_session(rig: Rig) -> None:
 
 @covers(
     "relay.cancel-reason",
-    "A cancel reaches the upstream within a second: its own id, the client's reason, no other call",
+    "A cancel stops the call upstream within a second, with the client's reason, and no other",
 )
 @pytest.mark.parametrize("front", FRONTS)
 @KINDS

@@ -64,8 +64,10 @@ class RequestPort:
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Send the client a request; raises `RelayedError` with the client's own refusal."""
         await self._connection.initialized.wait()
+        # The request may have ended since the question was put to it; its client is still there.
+        channel = self._channel if self._channel.can_send_request else self._connection.outbound
         try:
-            return await self._channel.send_raw_request(method, params or None)
+            return await channel.send_raw_request(method, params or None)
         except MCPError as error:
             raise RelayedError(error.code, error.message, error.data) from error
 

@@ -9,7 +9,7 @@ from fastmcp import FastMCP
 from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
-from mcp.shared.dispatcher import Outbound
+from mcp.shared.dispatcher import DispatchContext
 
 
 def low_level_server(server: FastMCP) -> Server[Any]:
@@ -26,18 +26,17 @@ def connection_of(session: ServerSession) -> Connection:
     """The connection behind a request's session object: `ServerSession._connection` (seen in mcp 2.3.0).
 
     Reason: a session object lives for one request, while the connection has what outlives it: scratch state, the
-    standalone channel, and the exit stack that says when the client is gone. The SDK's HTTP manager builds the
-    connection, so there is no other way to it; a front that builds its own connections does not need this.
+    standalone channel, and the exit stack that says when the client is gone. A middleware is given the session only.
     """
     connection: Connection = session._connection
     return connection
 
 
-def request_channel_of(session: ServerSession) -> Outbound:
+def request_channel_of(session: ServerSession) -> DispatchContext[Any]:
     """The stream of one request, towards the client: `ServerSession._request_outbound` (seen in mcp 2.3.0).
 
     Reason: what a client answers has to pass as it is, and the public `send_request` refuses every answer that the
     SDK's models do not know.
     """
-    channel: Outbound = session._request_outbound
+    channel: DispatchContext[Any] = session._request_outbound
     return channel
