@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+JOBS ?= 2
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src plugins/wf-mcp-redact/src -name '*.py')
 
@@ -34,7 +35,7 @@ types: .venv/.dev
 	$(BIN)/mypy
 
 unit: .venv/.dev node conformance-tools wheels clients
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 node: tests/node_modules/.ready
 

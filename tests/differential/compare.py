@@ -40,50 +40,65 @@ class Difference:
 
 
 def compare(
-    direct: Recording, proxied: Recording, scrub: Scrub = str, others: tuple[str, ...] = ()
+    direct: Recording,
+    proxied: Recording,
+    scrub: Scrub = str,
+    others: tuple[str, ...] = (),
+    *,
+    on: tuple[Wire, ...] = ("client", "upstream"),
+    steps: str = "",
+    unordered: tuple[str, ...] = (),
 ) -> list[Difference]:
-    """All differences; `scrub` takes out of a text what is another at every run, such as the time of day."""
+    """All differences, or those on some wires or in the steps whose name starts with `steps`.
+
+    `scrub` takes out of a text what is another at every run, such as the time of day; `others` are the labels of the
+    upstreams mounted beside the one that is compared. In `unordered` steps the upstream tells things of a request on no
+    stream of that request, so that nothing says what comes first.
+    """
     assert proxied.label is not None
     back = Back(proxied.label, others)
-    return [
-        *wires("client", direct.client, proxied.client, back, scrub),
-        *wires("upstream", direct.upstream, proxied.upstream, None, scrub),
-    ]
+    tapes: dict[Wire, tuple[Tape, Tape, Back | None]] = {
+        "client": (direct.client, proxied.client, back),
+        "upstream": (direct.upstream, proxied.upstream, None),
+    }
+    found = [difference for wire in on for difference in wires(wire, *tapes[wire], scrub, unordered)]
+    return [difference for difference in found if difference.step.startswith(steps) or difference.step == ""]
 
 
-def wires(wire: Wire, direct: Tape, proxied: Tape, back: Back | None, scrub: Scrub) -> Iterator[Difference]:
+def wires(
+    wire: Wire, direct: Tape, proxied: Tape, back: Back | None, scrub: Scrub, unordered: tuple[str, ...] = ()
+) -> Iterator[Difference]:
     """The differences at one wire."""
     for problem in proxied.problems:
         yield Difference(wire, "", "transport", WHOLE, MISSING, problem)
     there = Teller(None).tell(direct.entries)
     here = Teller(back).tell(proxied.entries)
     for step in list(dict.fromkeys([*there, *here])):
-        yield from Steps(wire, step, scrub).compare(there.get(step, Chapter()), here.get(step, Chapter()))
+        steps = Steps(wire, step, scrub, ordered=step not in (START, *unordered))
+        yield from steps.compare(there.get(step, Chapter()), here.get(step, Chapter()))
 
 
 class Steps:
     """Compares one step of two runs."""
 
-    def __init__(self, wire: Wire, step: str, scrub: Scrub) -> None:
-        self._wire, self._step, self._scrub = wire, step, scrub
+    def __init__(self, wire: Wire, step: str, scrub: Scrub, *, ordered: bool) -> None:
+        self._wire, self._step, self._scrub, self._ordered = wire, step, scrub, ordered
 
     def compare(self, there: Chapter, here: Chapter) -> Iterator[Difference]:
         """The differences in this step."""
         overlapping = there.overlapping() or here.overlapping()
         for method, mine, theirs in self._paired(there.exchanges, here.exchanges, overlapping):
             yield from self._exchange(method, mine, theirs)
-        # Until the client's first call it is the upstream's affair what it says and asks, and when.
-        opening = self._step == START
-        for method, one, two in self._paired(there.logs, here.logs, overlapping):
-            yield from self._note(method, one, two, loose=opening)
-        for method, one, two in self._paired(*self._coalesced(there.loose, here.loose, opening), True):
+        for method, one, two in self._paired(there.logs, here.logs, overlapping or not self._ordered):
+            yield from self._note(method, one, two, loose=not self._ordered)
+        for method, one, two in self._paired(*self._coalesced(there.loose, here.loose), True):
             yield from self._note(method, one, two, loose=True)
         for stray in here.strays:
             yield Difference(self._wire, self._step, "response", WHOLE, MISSING, stray)
-        if not overlapping and not opening and there.order() != here.order():
+        if not overlapping and self._ordered and there.order() != here.order():
             yield Difference(self._wire, self._step, "order", WHOLE, there.order(), here.order())
 
-    def _coalesced(self, there: list[Note], here: list[Note], opening: bool) -> tuple[list[Note], list[Note]]:
+    def _coalesced(self, there: list[Note], here: list[Note]) -> tuple[list[Note], list[Note]]:
         """What belongs to no request, without notices of changed lists that may as well be fewer (design D9).
 
         While a connection opens they are not compared at all: an upstream may tell of lists that nobody has seen yet.
@@ -92,7 +107,7 @@ class Steps:
             few, many = (sum(note.method == method for note in notes) for notes in (here, there))
             if 0 < few < many:
                 there = [note for n, note in enumerate(there) if note.method != method or n in last(there, method, few)]
-        if opening:
+        if self._step == START:
             there, here = ([n for n in notes if not n.method.endswith("/list_changed")] for notes in (there, here))
         return there, here
 
@@ -119,7 +134,7 @@ class Steps:
         for n in range(max(len(one.notes), len(two.notes))):
             mine = one.notes[n] if n < len(one.notes) else None
             theirs = two.notes[n] if n < len(two.notes) else None
-            yield from self._note((mine or theirs).method, mine, theirs)  # type: ignore[union-attr]
+            yield from self._note(one.notes[n].method if mine else two.notes[n].method, mine, theirs)
 
     def _note(self, method: str, one: Note | None, two: Note | None, *, loose: bool = False) -> Iterator[Difference]:
         if one is None or two is None:
@@ -158,6 +173,8 @@ def differ(one: Any, two: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
 
 def scrubbed(value: Any, scrub: Scrub) -> Any:
     """A JSON value with all its texts scrubbed."""
+    if scrub is str:
+        return value
     if isinstance(value, dict):
         return {key: scrubbed(item, scrub) for key, item in value.items()}
     if isinstance(value, list):

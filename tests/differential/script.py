@@ -17,7 +17,7 @@ from tests.differential.tap import Entry, Side, TapClient, wire_of
 from tests.inbox import JsonObject, eventually
 from tests.rawclient import RawError
 
-PATIENCE = 3.0
+PATIENCE = 5.0
 STEP_SECONDS = 15.0
 CLIENT_TASK = "client-task/ü"
 TOKENS = ("ü", "", 0, 1, "1", 2**53 - 1)
@@ -159,7 +159,7 @@ async def sampled(client: TapClient, params: JsonObject) -> JsonObject:
     """A message; with links in it where the question had some; a refusal; or a task."""
     if "task" in params:
         status = {"taskId": CLIENT_TASK, "status": "working", "createdAt": "x", "lastUpdatedAt": "x", "ttl": 1}
-        client._tasks.start_soon(client.notify, "notifications/tasks/status", status)  # type: ignore[union-attr]
+        client.soon("notifications/tasks/status", status)
         return {"result": {"task": {**status, "vendor": None}, "_meta": {"k": 1}}}
     if params["messages"][0]["content"].get("text") == "refuse":
         return {"error": {"code": -1, "message": "User rejected", "data": {"uri": "demo://stays"}}}

@@ -34,11 +34,12 @@ Kind = Literal["full", "everything"]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A script for one kind of upstream; `scrub` takes out what differs from run to run."""
+    """A script for one kind of upstream; `scrub` and `unordered` as for `compare`."""
 
     kind: Kind
     steps: dict[str, Step]
     scrub: Scrub
+    unordered: tuple[str, ...] = ()
 
 
 class Stage:

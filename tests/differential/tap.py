@@ -106,7 +106,7 @@ class TapClient(RawClient):
         super().__init__("handshake", hello["capabilities"], "tap")
         self.tap = Tap()
         self._hello, self._answer = hello, answer
-        self._ids = itertools.chain(ODD_IDS, itertools.count(10))  # type: ignore[assignment]
+        self._ids = itertools.chain(ODD_IDS, itertools.count(10))
 
     def take(self, message: JsonObject) -> None:
         self.tap.add("client", message)
@@ -115,6 +115,11 @@ class TapClient(RawClient):
     async def greet(self) -> None:
         self.hello = await self.request("initialize", {"protocolVersion": HANDSHAKE, **self._hello})
         await self.notify("notifications/initialized")
+
+    def soon(self, method: str, params: JsonObject) -> None:
+        """A notification, without waiting until it is sent."""
+        assert self._tasks is not None
+        self._tasks.start_soon(self.notify, method, params)
 
     async def _reply(self, message: JsonObject) -> None:
         body = await self._answer(self, message)
@@ -130,6 +135,11 @@ class TapStdio(StdioLink):
     async def send(self, message: JsonObject, headers: dict[str, str]) -> None:
         self.tap.add("server", message)
         await super().send(message, headers)
+
+    def _line(self, line: bytes) -> None:
+        before = len(self.garbage)
+        super()._line(line)
+        self.tap.tape.problems += [f"not JSON: {text!r}" for text in self.garbage[before:]]
 
 
 class TapHttp(HttpLink):

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.timeout(120)
 
 def judged(recordings: Recordings, scenario: Scenario, front: Front, upstream: Front) -> tuple[list[str], set[Row]]:
     made = recordings.of(scenario, upstream)
-    differences: list[Difference] = compare(made.direct, made.through[front], scenario.scrub, (OTHER,))
+    differences: list[Difference] = compare(
+        made.direct, made.through[front], scenario.scrub, (OTHER,), unordered=scenario.unordered
+    )
     left, used = judge(differences)
     return [str(difference) for difference in left], used
 

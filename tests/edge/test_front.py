@@ -1,5 +1,7 @@
 """The wire lane: what it answers itself, what goes on to FastMCP, and what errors look like (design D1)."""
 
+import gc
+import weakref
 from typing import Any
 
 import anyio
@@ -382,6 +384,27 @@ async def test_over_http_each_client_has_its_own_session_under_its_own_name_unti
         assert len(f.stage.mounts["alpha"].sessions) == len(f.stage.mounts.audiences) == 1
         assert await f.ask(other, "tools/call", {"name": "alpha.x"}) == text("alpha ran x")
         assert len(f.stage.twin("alpha").links) == 2
+
+
+async def test_nothing_is_kept_of_clients_that_have_gone() -> None:
+    """A front that runs for months sees many of them, and each may have listed thousands of tools."""
+    twin = Twin("alpha", tools=[tool("x")], prompts=[prompt("p")], resources=[resource("https://example.org/r")])
+    sessions = []
+    async with face(twin, kind="http") as f:
+        for number in range(3):
+            visitor = await f.arrive(str(number))
+            for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
+                await f.ask(visitor, method)
+            await f.ask(visitor, "tools/call", {"name": "alpha.x"})
+            await f.ask(visitor, "resources/read", {"uri": "https://example.org/r"})
+            sessions += [weakref.ref(each) for each in f.stage.mounts["alpha"].sessions.values()]
+            await visitor.connection.exit_stack.aclose()
+            await anyio.wait_all_tasks_blocked()
+            del visitor
+        twin.links.clear()
+        gc.collect()
+        assert [session() for session in sessions] == [None] * 3
+        assert len(f.sink) == 0
 
 
 async def test_over_http_a_change_in_one_clients_session_is_not_told_to_another() -> None:

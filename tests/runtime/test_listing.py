@@ -2,11 +2,12 @@
 
 import anyio
 import pytest
-from tests.runtime.memory import Twin, resource, template, tool
-from tests.runtime.stage import A, Stage, caller, config, stage, upstream
+from tests.runtime.memory import Twin, TwinClient, resource, template, tool
+from tests.runtime.stage import A, Stage, caller, config, stage, upstream, visitor
 
 from wf_mcp.core.events import ToolsChanged, UpstreamReady
 from wf_mcp.core.kinds import RESOURCES, TOOLS
+from wf_mcp.runtime.audience import Audience, alone
 
 pytestmark = pytest.mark.anyio
 
@@ -136,6 +137,29 @@ async def test_each_audience_sees_what_its_own_session_lists() -> None:
         assert await s.listed(who=caller("b")) == ["alpha.y"]
         assert await s.listed(who=caller("a")) == ["alpha.x"]
         await s.ear.hears(UpstreamReady, times=2)
+
+
+async def test_who_keeps_something_for_an_audience_is_told_when_it_is_no_more() -> None:
+    gone: list[Audience] = []
+    async with stage(Twin("alpha", tools=[tool("x")])) as s:
+        s.listings.when_released(gone.append)
+        for audience in ("a", "b"):
+            await s.listed(who=caller(audience))
+        s.mounts.release(A)
+        assert gone == [A]
+        assert s.listings.table(A, TOOLS).find("alpha.x") is None
+        assert s.listings.table(alone("b"), TOOLS).find("alpha.x") is not None
+
+
+async def test_those_who_share_a_session_see_the_same_list_made_once() -> None:
+    one, other = visitor(TwinClient("one")), visitor(TwinClient("other"))
+    async with stage(Twin("alpha", tools=[tool("x")]), config_of=config(upstream("alpha", isolation="shared"))) as s:
+        assert await s.listed(who=one) == await s.listed(who=other) == ["alpha.x"]
+        assert len(s.twin("alpha").of("tools/list")) == 1
+        shelves = [s.shelves.shelf(s.mounts["alpha"], who.audience, TOOLS) for who in (one, other)]
+        assert shelves[0] is shelves[1]
+        s.mounts.release(one.audience)
+        assert s.shelves.shelf(s.mounts["alpha"], other.audience, TOOLS) is shelves[0]
 
 
 async def test_resources_keep_what_they_are_besides_their_address() -> None:

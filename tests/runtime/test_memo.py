@@ -46,3 +46,13 @@ def test_other_shelves_make_another_value() -> None:
     world.shelves["a"] = (Shelf((), (), frozenset()),)
     assert memo.get("a") is not first
     assert world.made == 2
+
+
+def test_what_nobody_will_ask_for_again_is_let_go_and_the_rest_is_kept() -> None:
+    world = World()
+    world.shelves["b"] = world.shelves["a"]
+    memo = world.memo()
+    first = {key: memo.get(key) for key in ("a", "b")}
+    memo.forget(lambda key: key == "a")
+    assert memo.get("b") is first["b"]
+    assert memo.get("a") is not first["a"]

@@ -176,6 +176,30 @@ async def test_one_upstreams_refusal_costs_nobody_else_but_everybodys_is_told() 
             await s.standing.set_level(caller(), {"level": "info"})
 
 
+async def test_a_silent_upstream_keeps_the_level_from_nobody() -> None:
+    beta = Twin("beta", capabilities={"logging": {}})
+    gate = beta.hold(LEVEL)
+    async with stage(beta, alpha()) as s:
+        await s.ready()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(s.standing.set_level, caller(), {"level": "error"})
+            await s.twin("alpha").asked(LEVEL)
+            gate.set()
+
+
+async def test_when_the_client_that_wanted_most_has_gone_the_upstream_is_asked_for_less() -> None:
+    terse, verbose = visitor(TwinClient("terse")), visitor(TwinClient("verbose"))
+    async with stage(alpha(), config_of=isolated("shared")) as s:
+        for who, level in ((terse, "error"), (verbose, "debug")):
+            await s.ready(who)
+            await s.standing.set_level(who, {"level": level})
+        s.mounts.release(verbose.audience)
+        await s.twin("alpha").asked(LEVEL, times=3)
+        s.mounts.release(terse.audience)
+        await anyio.wait_all_tasks_blocked()
+        assert [params["level"] for params in asked(s, LEVEL)] == ["error", "debug", "error"]
+
+
 async def test_a_session_that_is_opened_later_gets_the_level() -> None:
     first = config(upstream("alpha", start="lazy"))
     async with stage(alpha(), config_of=first) as s:

@@ -24,6 +24,7 @@ class Lists:
         self._page_size = page_size
         self._key = secrets.token_bytes(32)
         self._kept: dict[tuple[Audience, str, str], tuple[str, list[JsonObject]]] = {}
+        listings.when_released(self._forget)
 
     async def answer(self, caller: Caller, kind: Kind, cursor: object, own: list[JsonObject]) -> JsonObject:
         """The result of one list request; raises `InvalidParams` for a cursor that is not of this list."""
@@ -39,6 +40,10 @@ class Lists:
         if listing.missing:
             result["_meta"] = {PARTIAL: list(listing.missing)}
         return result
+
+    def _forget(self, audience: Audience) -> None:
+        for key in [key for key in self._kept if key[0] == audience]:
+            del self._kept[key]
 
     def _items(self, caller: Caller, kind: Kind, listing: Listing) -> list[JsonObject]:
         key = (caller.audience, kind.name, caller.style)

@@ -5,7 +5,7 @@ A warm list costs a look at each mount, and a call one look in a table; nothing 
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, KindName
@@ -41,6 +41,16 @@ class Listings:
         self._merged: Memo[tuple[Audience, Kind], tuple[tuple[Entry, ...], str]] = Memo(
             lambda: mounts.changes, lambda key: shelves.present(*key), _merge
         )
+        mounts.on_release.append(self._forget)
+
+    def when_released(self, forget: Callable[[Audience], None]) -> None:
+        """Have `forget` told of every audience that is no more."""
+        self._mounts.on_release.append(forget)
+
+    def _forget(self, audience: Audience) -> None:
+        for memo in (self._tables, self._merged):
+            memo.forget(lambda key: key[0] == audience)
+        self._webs.forget(lambda key: key == audience)
 
     async def listing(self, caller: Caller, kind: Kind) -> Listing:
         """The merged list of `kind` for `caller`, waiting for upstreams as far as each one's deadlines allow."""

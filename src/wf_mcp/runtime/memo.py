@@ -37,6 +37,11 @@ class Memo(Generic[Key, Value]):
         self._kept[key] = (now, shelves, value)
         return value
 
+    def forget(self, gone: Callable[[Key], bool]) -> None:
+        """Let go of what was made for keys that nobody will ask for any more."""
+        for key in [key for key in self._kept if gone(key)]:
+            del self._kept[key]
+
 
 def _same(one: tuple[Shelf, ...], other: tuple[Shelf, ...]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

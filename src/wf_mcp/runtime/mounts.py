@@ -28,7 +28,8 @@ class Mounts:
     """All mounts, in config order, and the task group that their sessions live in.
 
     `version` counts changes of the mounts, `changes` whatever may make a public list another one: what is computed from
-    lists is good as long as it stays the same, however many mounts there are.
+    lists is good as long as it stays the same, however many mounts there are. Who keeps something for an audience lets
+    go of it in `on_release`.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Mounts:
         self._list_wait = 5.0
         self._by_label: dict[str, Mount] = {}
         self.asking = Asking()
+        self.on_release: list[Callable[[Audience], None]] = []
         self.version = 0
         self.changes = 0
 
@@ -200,8 +202,14 @@ class Mounts:
                 continue
             if audience.owns(key):
                 self._end(mount, key)
-            elif unwanted := session.inbox.leave(audience.client):
+                continue
+            level = session.inbox.wishes.level
+            if unwanted := session.inbox.leave(audience.client):
                 left.append((session, unwanted))
+            if session.inbox.wishes.level != level:
+                self.spawn(session.level_again)
+        for forget in self.on_release:
+            forget(audience)
         return tuple(left)
 
     def _admit(self, caller: Caller) -> None:

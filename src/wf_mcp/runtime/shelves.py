@@ -46,6 +46,7 @@ class Shelves:
         self._version = -1
         self._hashed_labels: frozenset[str] = frozenset()
         self._shelves: dict[tuple[str, str, KindName], tuple[UpstreamSession, Shelf]] = {}
+        mounts.on_release.append(self._forget)
 
     def shelf(self, mount: Mount, audience: Audience, kind: Kind) -> Shelf | None:
         """What `mount` lists to `audience`, as far as it is known now; `None` if its list was never loaded."""
@@ -95,6 +96,11 @@ class Shelves:
         own = entry.dotted.removeprefix(f"{mount.label}." if mount.label else "")
         hashed = mount.label in self._hashed_labels
         return why_not_plain(mount.label, own, entry.safe, budget=self._budget(), hashed=hashed)
+
+    def _forget(self, audience: Audience) -> None:
+        """Let go of the lists of sessions that were one client's alone."""
+        for each in [each for each in self._shelves if audience.owns(each[1])]:
+            del self._shelves[each]
 
     def _start_over(self) -> None:
         """Forget what was made for other mounts, or for these under other settings."""

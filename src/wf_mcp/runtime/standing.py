@@ -2,6 +2,8 @@
 
 import logging
 
+import anyio
+
 from wf_mcp.core.errors import InvalidParams, WfMcpError
 from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.wire import JsonObject
@@ -55,15 +57,20 @@ class Standing:
         if level not in LEVELS:
             raise InvalidParams(f"logging/setLevel: {level!r} is no log level; expected one of {', '.join(LEVELS)}")
         self._mounts.set_level(caller, str(level))
-        failures: list[WfMcpError] = []
-        sessions = self._mounts.open_sessions(caller)
-        for _, session in sessions:
+        sessions = [session for _, session in self._mounts.open_sessions(caller)]
+        failures: dict[UpstreamSession, WfMcpError] = {}
+
+        async def ask(session: UpstreamSession) -> None:
             try:
                 await _set_level(session, str(level), caller)
             except WfMcpError as error:
-                failures.append(error)
+                failures[session] = error
+
+        async with anyio.create_task_group() as tasks:  # all at once: a slow one keeps it from nobody
+            for session in sessions:
+                tasks.start_soon(ask, session)
         if failures and len(failures) == len(sessions):
-            raise failures[0]
+            raise failures[sessions[0]]
         return {}
 
     async def roots_changed(self, caller: Caller, params: JsonObject) -> None:
