@@ -60,6 +60,7 @@ _PROCESSES = {
     "F05": _case(
         "an upstream dies between calls",
         "interaction/test_calls.py::test_an_upstream_that_died_is_started_again",
+        "interaction/test_field_upstreams.py::test_an_upstream_that_ends_by_itself",
     ),
     "F06": _case(
         "an upstream that crashes at every start",
@@ -67,6 +68,7 @@ _PROCESSES = {
         "interaction/test_bad_neighbours.py::test_status_tells_each_reason",
         "core/test_backoff.py::test_pauses_double_up_to_a_limit",
         "runtime/test_session.py::test_a_failed_start_is_tried_again_after_a_pause",
+        "interaction/test_field_upstreams.py::test_a_crash_loop_ends_with_a_reload",
     ),
     "F07": _case(
         "a first start that takes half a minute",
@@ -92,11 +94,13 @@ _CONCURRENCY_AND_SESSIONS = {
     "F10": _case(
         "calls to one upstream run one after the other",
         "interaction/test_calls.py::test_ten_calls_at_once_take_the_time_of_one",
+        "interaction/test_field_clients.py::test_ten_clients_at_once",
     ),
     "F11": _case(
         "a client or upstream that stalls holds up others",
         "edge/test_http_session.py::test_a_slow_reader_costs_only_its_own_response",
         "runtime/test_inbox.py::test_a_client_that_does_not_read_holds_up_neither_upstream_nor_others",
+        "interaction/test_field_clients.py::test_a_client_that_stops_reading",
     ),
     "F12": _case(
         "request ids of every type",
@@ -110,6 +114,7 @@ _CONCURRENCY_AND_SESSIONS = {
     "F14": _case(
         "an HTTP upstream restarts and forgets the session",
         "edge/test_upstream.py::test_over_http_a_session_that_was_forgotten_is_lost_and_the_call_may_be_sent_again",
+        "interaction/test_field_upstreams.py::test_an_http_upstream_that_restarts",
     ),
     "F15": _case(
         "a client's session that is not known",
@@ -133,6 +138,7 @@ _CONCURRENCY_AND_SESSIONS = {
     "F19": _case(
         "state between the calls of one client",
         "interaction/test_processes.py::test_many_calls_use_one_process",
+        "interaction/test_field_upstreams.py::test_calls_share_a_session",
     ),
     "F20": _case(
         "the one GET stream of a session",
@@ -141,7 +147,10 @@ _CONCURRENCY_AND_SESSIONS = {
     ),
     "F21": _case(
         "an upstream drops idle connections",
-        later="not shown end to end; a connection that is closed is opened again (core/test_backoff.py)",
+        "interaction/test_field_upstreams.py::test_connections_that_are_cut",
+        "interaction/test_field_upstreams.py::test_a_call_in_flight_that_is_cut_off",
+        later="a connection that is swallowed without being closed is noticed only by `timeout`, if one is set: nothing"
+        " pings",
     ),
 }
 
@@ -149,20 +158,24 @@ _URIS_AND_NAMES = {
     "F22": _case(
         "templates with a query part",
         "core/test_uris.py::test_the_public_form_of_a_template",
+        "interaction/test_field_names.py::test_expansions_of_templates",
     ),
     "F23": _case(
         "templates that span path segments",
         "core/test_uris.py::test_the_public_form_of_a_template",
+        "interaction/test_field_names.py::test_expansions_of_templates",
     ),
     "F24": _case(
         "URIs that are no URLs",
         "interaction/test_namesakes.py::test_identical_uris",
         "runtime/test_catalogue.py::test_a_malformed_entry_costs_only_itself",
+        "interaction/test_field_names.py::test_uris_that_are_no_urls",
     ),
     "F25": _case(
         "upstream names that no URI scheme may have",
         "interaction/test_namesakes.py::test_labels_of_odd_keys",
         "core/test_uris.py::test_decoding_is_the_inverse_of_encoding",
+        "interaction/test_field_names.py::test_uris_of_oddly_named_upstreams",
     ),
     "F26": _case(
         "the same URI at two upstreams",
@@ -181,6 +194,7 @@ _URIS_AND_NAMES = {
         "interaction/test_relay_basics.py::test_several_contents_of_one_resource",
         "builtin/test_links.py::test_a_read_answers_with_the_uri_exactly_as_the_client_wrote_it",
         "interaction/test_relay.py::test_a_subscription_and_its_end",
+        "interaction/test_field_names.py::test_uris_inside_a_read_result",
     ),
     "F29": _case(
         "names that become too long",
@@ -193,12 +207,14 @@ _URIS_AND_NAMES = {
         "interaction/test_namesakes.py::test_labels_of_odd_keys",
         "core/test_names.py::test_ids_without_a_usable_character_keep_apart",
         "core/test_names.py::test_the_safe_form_of_one_name",
+        "interaction/test_field_names.py::test_tools_with_odd_names",
     ),
     "F31": _case(
         "one upstream's name begins another's",
         "core/test_names.py::test_labels_whose_safe_forms_meet",
         "core/test_names.py::test_two_labels_never_share_a_safe_name",
         "core/test_names.py::test_labels_without_a_clash_never_share_a_dotted_name",
+        "interaction/test_field_names.py::test_one_name_begins_another",
     ),
     "F32": _case(
         "equal names of every kind at two upstreams",
@@ -209,6 +225,7 @@ _URIS_AND_NAMES = {
     "F33": _case(
         "a second upstream changes the first one's names",
         "core/test_names.py::test_safe_names_depend_on_no_unrelated_upstream",
+        "interaction/test_field_names.py::test_a_second_upstream_renames_nothing",
     ),
 }
 
@@ -216,18 +233,28 @@ _SCHEMAS_AND_CONTENT = {
     "F34": _case(
         "references inside schemas",
         "interaction/test_differential.py::test_odd_json_is_the_same_as_directly",
+        "interaction/test_field_relay.py::test_schemas_arrive_as_sent",
     ),
-    "F35": _case("schemas whose root is a union", later="not shown"),
+    "F35": _case(
+        "schemas whose root is a union",
+        "interaction/test_field_relay.py::test_schemas_arrive_as_sent",
+    ),
     "F36": _case(
         "structured results",
         "interaction/test_relay_basics.py::test_results_stay_whole",
+        "interaction/test_field_relay.py::test_a_client_that_checks_results",
     ),
     "F37": _case(
         "an error of a tool that has an output schema",
         "interaction/test_relay_basics.py::test_results_stay_whole",
+        "interaction/test_field_relay.py::test_a_client_that_checks_results",
     ),
     "F38": _case("arguments arrive untouched", "interaction/test_relay_basics.py::test_arguments_arrive_untouched"),
-    "F39": _case("params null or absent", later="not shown"),
+    "F39": _case(
+        "params null or absent",
+        "interaction/test_field_relay.py::test_params_that_are_null_over_http",
+        "interaction/test_field_relay.py::test_params_that_are_null_over_stdio",
+    ),
     "F40": _case(
         "large arguments and results",
         "interaction/test_payloads.py::test_a_50_mb_line_passes_in_linear_time",
@@ -236,7 +263,10 @@ _SCHEMAS_AND_CONTENT = {
         "interaction/test_payloads.py::test_a_large_result_does_not_hold_up_small_ones",
         "interaction/test_http_front.py::test_large_requests",
         "interaction/test_http_front.py::test_large_results_at_once",
-        later="not shown for an SSE upstream",
+        "interaction/test_field_clients.py::test_a_large_result_over_sse",
+        "interaction/test_field_upstreams.py::test_an_sse_upstream_that_refuses_a_message",
+        later="an event of more than 1 MiB from an SSE upstream is refused by the SDK's client (mcp 2.3.0 has no"
+        " setting for it): the call ends with an error and the connection is opened again",
     ),
     "F41": _case(
         "several contents of one resource",
@@ -258,6 +288,7 @@ _SCHEMAS_AND_CONTENT = {
         "all fields of tools, prompts and templates",
         "interaction/test_differential.py::test_odd_json_is_the_same_as_directly",
         "differential/test_scenarios.py::test_an_upstream_that_can_do_everything",
+        "interaction/test_field_relay.py::test_schemas_arrive_as_sent",
     ),
     "F45": _case("rich error results", "interaction/test_relay_basics.py::test_results_stay_whole"),
     "F46": _case(
@@ -277,15 +308,18 @@ _ERRORS_AND_LISTS = {
     "F48": _case(
         "an upstream's own JSON-RPC errors",
         "interaction/test_relay_basics.py::test_an_error_is_the_upstream_s_own",
+        "interaction/test_field_relay.py::test_errors_of_every_request",
     ),
     "F49": _case(
         "tools that there are not",
         "interaction/test_relay_basics.py::test_unknown_names",
         "interaction/test_relay_basics.py::test_results_stay_whole",
+        "interaction/test_field_relay.py::test_tools_that_there_are_not",
     ),
     "F50": _case(
         "methods that there are not",
         "edge/test_http_front.py::test_an_unknown_method_is_an_error_of_the_protocol",
+        "interaction/test_field_relay.py::test_methods_that_there_are_not",
     ),
     "F51": _case(
         "an upstream that is down is no unknown tool",
@@ -299,6 +333,7 @@ _ERRORS_AND_LISTS = {
         "interaction/test_lists.py::test_our_own_pages",
         "edge/test_lists.py::test_pages_hold_everything_once_our_own_tools_last",
         "core/test_paging.py::test_the_pages_together_are_the_list",
+        "interaction/test_field_lists.py::test_a_client_that_follows_cursors",
     ),
     "F54": _case(
         "list_changed of an upstream",
@@ -308,6 +343,8 @@ _ERRORS_AND_LISTS = {
     "F55": _case(
         "a storm of list_changed",
         "runtime/test_catalogue.py::test_an_upstream_that_calls_its_list_changed_on_every_list_is_not_asked_for_ever",
+        "interaction/test_field_lists.py::test_a_storm_of_notices",
+        "interaction/test_field_lists.py::test_an_upstream_that_is_never_content",
     ),
     "F56": _case(
         "progress under the client's own token",
@@ -315,15 +352,18 @@ _ERRORS_AND_LISTS = {
         "interaction/test_http_front.py::test_two_clients_that_are_asked_at_once",
         "runtime/test_calls.py::test_a_caller_hears_its_own_token_with_its_own_type",
         "runtime/test_calls.py::test_a_call_without_a_token_is_sent_as_it_is",
+        "interaction/test_field_relay.py::test_progress_tokens_of_any_kind",
     ),
     "F57": _case(
         "subscriptions",
         "interaction/test_relay.py::test_a_subscription_and_its_end",
+        "interaction/test_field_relay.py::test_methods_that_there_are_not",
     ),
     "F58": _case(
         "only what is there is promised",
         "edge/test_front.py::test_initialize_has_the_capabilities_and_instructions_of_everything_behind",
         "core/test_merge.py::test_handshake_clients_are_offered_what_somebody_has",
+        "interaction/test_field_lists.py::test_what_is_promised",
     ),
     "F59": _case(
         "log levels",
@@ -338,30 +378,42 @@ _TIME_AND_QUESTIONS = {
     "F61": _case(
         "answers that come after a cancel",
         "runtime/test_calls.py::test_progress_after_the_result_is_dropped",
+        "interaction/test_field_clients.py::test_answers_after_a_cancel",
     ),
     "F62": _case(
         "calls that take minutes",
         "docs/test_reference.py::test_defaults_are_those_of_the_model",
+        "interaction/test_field_clients.py::test_a_long_call",
+        "interaction/test_field_clients.py::test_a_call_that_takes_too_long",
+        "core/test_config_entry.py::test_no_limit_is_set_unless_it_is_asked_for",
+        later="130 s are not waited for; 12 s pass while nothing has a limit by default",
     ),
     "F63": _case(
         "a call that takes longer than its upstream may",
         "edge/test_upstream.py::test_what_takes_too_long_is_cancelled_there_and_said",
         "edge/test_front.py::test_the_model_is_told_of_a_timeout_in_a_result",
+        "interaction/test_field_clients.py::test_a_call_that_takes_too_long",
+        later="the error names upstream, method and limit; the tool is the one that the caller named",
     ),
     "F64": _case(
         "elicitation",
         "interaction/test_calls.py::test_questions_of_an_upstream",
         "interaction/test_http_front.py::test_two_clients_that_are_asked_at_once",
         "differential/test_scenarios.py::test_an_upstream_that_can_do_everything",
+        "interaction/test_field_clients.py::test_every_outcome_of_a_question",
+        later="40 s of thinking are not waited for; questions have no limit",
     ),
     "F65": _case(
         "sampling",
         "interaction/test_calls.py::test_questions_of_an_upstream",
         "edge/test_clients.py::test_what_a_client_is_asked_and_told_arrives_whole",
         "edge/test_clients.py::test_a_clients_refusal_keeps_its_code_message_and_data",
+        "interaction/test_field_clients.py::test_every_outcome_of_a_question",
+        later="40 s of thinking are not waited for; questions have no limit",
     ),
     "F66": _case(
         "an upstream that refuses capabilities that it does not know",
+        "interaction/test_field_upstreams.py::test_an_upstream_that_refuses_capabilities",
         does_not_apply=Decision(
             "docs/how-it-works.md", "each upstream has one session, and it is told that client's name and capabilities"
         ),
@@ -371,6 +423,7 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_relay.py::test_changed_roots",
         "interaction/test_bad_neighbours.py::test_an_early_question_does_not_deadlock",
         "runtime/test_calls.py::test_outside_any_call_the_standing_client_is_asked",
+        "interaction/test_field_clients.py::test_roots_of_two_clients",
     ),
     "F68": _case(
         "tasks",
@@ -383,24 +436,35 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_everything.py::test_completions_are_routed",
         "runtime/test_dispatch.py::test_a_completion_goes_to_the_upstream_that_its_ref_names",
         "runtime/test_dispatch.py::test_a_completion_without_a_ref_is_the_callers_mistake",
+        "interaction/test_field_relay.py::test_completions",
+        later="an upstream without completion answers for itself, -32601 as directly, and no empty list in its name",
     ),
     "F70": _case(
         "instructions",
         "edge/test_front.py::test_initialize_has_the_capabilities_and_instructions_of_everything_behind",
         "edge/test_front.py::test_initialize_does_not_wait_longer_than_list_wait_and_then_promises_everything",
         "core/test_merge.py::test_instructions_stand_under_the_label_of_whose_they_are",
+        "interaction/test_field_clients.py::test_instructions_of_several",
     ),
     "F71": _case(
         "a client's own headers",
         "interaction/test_real_servers.py::test_headers_toward_an_http_upstream",
         "runtime/test_dispatch.py::test_headers_are_forwarded_only_as_configured",
+        "interaction/test_field_clients.py::test_headers_of_a_client_stay_here",
+        later="not recorded at an SSE upstream",
     ),
     "F72": _case(
         "an upstream's token expires",
         "edge/test_upstream.py::test_over_http_a_refusal_names_status_and_address",
-        later="signing in and refreshing (OAuth) is not there yet",
+        "interaction/test_field_upstreams.py::test_a_token_that_expired",
+        later="a 401 is told to each caller at once and the session stays; signing in and refreshing (OAuth) are"
+        " not there yet",
     ),
-    "F73": _case("an upstream redirects to another spelling", later="not shown"),
+    "F73": _case(
+        "an upstream redirects to another spelling",
+        "interaction/test_field_upstreams.py::test_an_upstream_that_redirects",
+        "interaction/test_field_upstreams.py::test_a_redirect_that_leads_nowhere",
+    ),
 }
 
 _CONFIGURATION = {
@@ -414,6 +478,7 @@ _CONFIGURATION = {
     "F75": _case(
         "a variable that is missing",
         "interaction/test_guard_and_trust.py::test_a_missing_variable",
+        "interaction/test_field_secrets.py::test_a_variable_that_is_missing_for_a_while",
         "core/test_config_entry.py::test_a_missing_variable_keeps_only_this_upstream_from_starting",
         "core/test_plan.py::test_a_variable_that_changes_or_appears_restarts_its_upstream_only",
     ),
@@ -437,6 +502,7 @@ _CONFIGURATION = {
         "interaction/test_cli.py::test_disabled",
         "core/test_config_entry.py::test_every_switch_is_understood",
         "core/test_config_entry.py::test_switches_that_contradict_each_other_are_an_error",
+        "interaction/test_field_lists.py::test_an_upstream_is_switched_off_and_on",
     ),
     "F79": _case(
         "a broken file at a reload",
@@ -448,6 +514,7 @@ _CONFIGURATION = {
         "calls in flight during a reload",
         "interaction/test_reload.py::test_a_call_in_flight_outlives_a_reload",
         "interaction/test_reload.py::test_removing_and_changing_upstreams",
+        "interaction/test_field_lists.py::test_a_call_on_an_upstream_that_is_replaced",
     ),
     "F81": _case(
         "working folders, tildes and relative commands",
@@ -467,6 +534,7 @@ _CONFIGURATION = {
         "clients learn of a reload",
         "interaction/test_reload.py::test_adding_an_upstream_tells_each_client_once_per_kind",
         "interaction/test_reload.py::test_an_upstream_with_tools_only_changes_tools_only",
+        "interaction/test_field_lists.py::test_idle_clients_hear_of_a_reload",
     ),
 }
 
@@ -474,11 +542,13 @@ _SECURITY_AND_HOSTS = {
     "F84": _case(
         "the environment of children",
         "interaction/test_calls.py::test_the_parent_s_environment_does_not_leak",
+        "interaction/test_field_secrets.py::test_the_environment_after_a_restart_and_a_reload",
         "edge/test_process.py::test_the_base_environment_names_what_it_takes",
     ),
     "F85": _case(
         "secrets in logs",
         "interaction/test_guard_and_trust.py::test_secrets_are_shown_nowhere",
+        "interaction/test_field_secrets.py::test_a_log_of_everything_has_no_secret",
         "edge/test_logs.py::test_no_line_shows_a_secret_and_no_traceback_does",
         "core/test_secrets.py::test_no_form_of_a_secret_survives",
     ),
@@ -497,7 +567,11 @@ _SECURITY_AND_HOSTS = {
         later="plug-ins hide; the configuration has no include or exclude yet, and"
         " an expansion of a hidden template is readable",
     ),
-    "F88": _case("a tool's definition changes", later="not shown"),
+    "F88": _case(
+        "a tool's definition changes",
+        "interaction/test_field_lists.py::test_a_tool_that_changes",
+        later="the change is shown to clients; it is not logged, and nothing is pinned",
+    ),
     "F89": _case(
         "strangers and the admin tools",
         "interaction/test_admin.py::test_admin_tools_need_a_token_over_http",
@@ -524,6 +598,7 @@ _SECURITY_AND_HOSTS = {
         "content types and Accept",
         "interaction/test_http_front.py::test_content_types",
         "edge/test_http_front.py::test_content_type_and_accept",
+        "interaction/test_field_upstreams.py::test_content_types_of_an_upstream",
     ),
     "F94": _case(
         "/mcp and /mcp/",
@@ -543,12 +618,14 @@ _PERFORMANCE = {
         "a process or a handshake for each call",
         "interaction/test_processes.py::test_many_calls_use_one_process",
         "interaction/test_lists.py::test_lists_are_kept",
+        "interaction/test_field_upstreams.py::test_calls_share_a_session",
         later="latency is not measured here",
     ),
     "F97": _case(
         "processes multiply with clients",
         "runtime/test_mounts.py::test_a_client_that_goes_takes_its_own_sessions_along_and_leaves_the_shared_ones",
         "interaction/test_http_front.py::test_sessions_are_reclaimed",
+        "interaction/test_field_clients.py::test_processes_of_many_clients",
         later="there is no cap on processes yet: each handshake client over HTTP has its own unless they share",
     ),
     "F98": _case(
@@ -556,6 +633,7 @@ _PERFORMANCE = {
         "interaction/test_bad_neighbours.py::test_the_first_answers_come_in_time_and_hold_all_good_tools",
         "runtime/test_listing.py::test_many_silent_upstreams_cost_no_more_time_than_one",
         "runtime/test_catalogue.py::test_nobody_waits_longer_than_they_have_to_for_a_silent_upstream",
+        "interaction/test_field_lists.py::test_upstreams_that_hang",
     ),
 }
 

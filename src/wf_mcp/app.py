@@ -97,7 +97,7 @@ class App:
             lane="wire",
             front=front.kind,
             style=front.style,
-            clients=lambda: self._callers.statuses(),
+            clients=lambda: self.callers.statuses(),
         )
         self.operator = Operator(
             config,
@@ -112,7 +112,7 @@ class App:
         resolver = Resolver(self.mounts, shelves, self.listings)
         self.standing = Standing(self.mounts, resolver)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed)
-        self._callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
+        self.callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
         self.server = self._build_server(config)
         self._unplug = self._plug(self._offered(self.plugins))
         self.bus.add(self.sessions)
@@ -169,7 +169,7 @@ class App:
         server = build_server(VERSION, ConfiguredTokens(lambda: self.operator.config.tokens) if protected else None)
         lane = WireLane(
             Backstage(
-                callers=self._callers,
+                callers=self.callers,
                 mounts=self.mounts,
                 lists=Lists(self.listings, lambda: self.operator.config.page_size),
                 dispatch=self.dispatch,

@@ -31,7 +31,7 @@ class Hearing:
     def __init__(self) -> None:
         self.notes = Arrivals()
 
-    async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
+    async def asked(self, method: str, params: Mapping[str, Any] | None, withdrawn: Any = None) -> JsonObject:
         if method != "roots/list":
             raise NotServed("not here")
         return {"roots": []}

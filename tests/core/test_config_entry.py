@@ -222,6 +222,10 @@ def test_our_settings_are_read():
     assert upstream({"command": "x"}).settings == UpstreamSettings()
 
 
+def test_no_limit_is_set_unless_it_is_asked_for():
+    assert upstream({"command": "x"}).settings.timeout is None
+
+
 @pytest.mark.parametrize("key", ["GitHub", "my server", "@scope/name", "everything.default", "", "日本", "a/b\n"])
 def test_any_key_is_a_legal_connection_id(key):
     result = load({"command": "x"}, key=key).upstreams[0]

@@ -38,7 +38,6 @@ TOLERATED: tuple[Row, ...] = (
     Row(("client",), "initialize", "$.result.capabilities.experimental", "matrix D.1: unknown semantics do not merge"),
     Row(("client",), "elicitation/create", "$.params.message", "design D16: the user has to see who asks"),
     Row(("client",), "sampling/createMessage", "$.params.includeContext", "design D13: the context of all is for none"),
-    Row(("upstream",), "logging/setLevel", "$.params._meta", "matrix B.1: terminated and fanned out: ours to send"),
     Row(BOTH, "notifications/cancelled", "$.params._meta", "matrix B.2, B.4: each leg cancels by its own means"),
     Row(BOTH, "ping", "$", "matrix B.1, B.3: a ping is each hop's own"),
     Row(("upstream",), "tools/list", "$", KEPT),

@@ -6,7 +6,7 @@ import sys
 import anyio
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification
+from mcp_types import JSONRPCNotification, JSONRPCRequest
 from tests.edge.http_script import scripted
 from tests.rig import free_port
 from tests.runtime.stage import upstream
@@ -118,3 +118,21 @@ async def test_an_http_channel_knows_its_last_refusal_and_forgets_it_with_the_ne
 
 def notification() -> SessionMessage:
     return SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/x"))
+
+
+async def test_an_http_channel_that_is_left_ends_its_session_even_when_cancelled() -> None:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    with scripted() as script, anyio.fail_after(20):
+        http = HttpTransport(script.url, {"x-key": "k"})
+        with anyio.CancelScope() as scope:
+            async with open_http(http) as channel:
+                request = JSONRPCRequest(jsonrpc="2.0", id=1, method="initialize", params=hello)
+                await channel.write.send(SessionMessage(request))
+                await channel.read.receive()
+                scope.cancel()
+                await anyio.sleep_forever()
+        (headers,) = script.deletes
+        assert (headers["mcp-session-id"], headers["x-key"]) == ("session-1", "k")
+        async with open_http(http):
+            pass
+        assert len(script.deletes) == 1

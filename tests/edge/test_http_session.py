@@ -134,11 +134,8 @@ async def test_a_cancellation_reaches_the_request_that_the_client_means() -> Non
         for unknown in (99, "x", None, True, [1]):
             await guest.tell("notifications/cancelled", {"requestId": unknown, "reason": "r"})
         await guest.tell("notifications/cancelled", {"requestId": "1", "reason": "enough", "x": None})
-        assert (await text.end()).json == {
-            "jsonrpc": "2.0",
-            "id": "1",
-            "error": {"code": -32800, "message": "Request cancelled"},
-        }
+        ended = await text.end()  # without an answer, as basic/utilities/cancellation asks
+        assert (ended.status, ended.messages) == (200, [])
         assert here.script.stopped == ["s"] and not number.done.is_set()
         told = [params for method, params in here.script.came if method == "notifications/cancelled"]
         assert {"requestId": here.script.contexts[1].request_id, "reason": "enough", "x": None} in told

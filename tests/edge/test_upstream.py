@@ -35,7 +35,7 @@ class Hearing:
         self.questions: list[tuple[str, Any]] = []
         self.notes = Arrivals()
 
-    async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
+    async def asked(self, method: str, params: Mapping[str, Any] | None, withdrawn: Any = None) -> JsonObject:
         self.questions.append((method, params))
         if isinstance(self.answer, WfMcpError):
             raise self.answer

@@ -115,6 +115,47 @@ async def test_connections_that_are_cut(rig: Rig, kind: str) -> None:
                     assert (await tries(raw, "sdk.add", 2, sum_of))[1]
 
 
+@covers("field.cut-in-flight", "A call in flight when its upstream's connections are cut ends soon, and says so")
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_call_in_flight_that_is_cut_off(rig: Rig, kind: str) -> None:
+    port = free_port()
+    path = "sse" if kind == "sse" else "mcp"
+    rig.server("sdk", servers.sdk_server(kind, str(port)), f"http://127.0.0.1:{port}/{path}", kind)
+    async with cuttable(port) as link:
+        rig.entries["sdk"]["url"] = f"http://127.0.0.1:{link.port}/{path}"
+        async with rig.serve().raw() as raw:
+            assert (await raw.call("sdk.add", {"a": 1, "b": 2}))["structuredContent"] == {"result": 3}
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(cut_off, raw)
+                await eventually(lambda: "called wait" in (rig.folder / "server-0.log").read_text())
+                await eventually(link.cut)
+            assert (await tries(raw, "sdk.add", 2, {"a": 1, "b": 2}))[1]
+
+
+async def cut_off(raw: RawClient) -> None:
+    """A call that does not get its answer."""
+    try:
+        result = await raw.call("sdk.wait", {"seconds": 60}, seconds=15)
+    except RawError as error:
+        assert error.message
+    else:
+        assert result["isError"] and "sdk" in result["content"][0]["text"]
+
+
+@covers(
+    "field.sse-refused", "A call whose POST an SSE upstream refuses ends at once with the status, and the next works"
+)
+async def test_an_sse_upstream_that_refuses_a_message(rig: Rig) -> None:
+    port = free_port()
+    rig.server("old", servers.sdk_server("sse", str(port)), f"http://127.0.0.1:{port}/sse", "sse")
+    async with rig.serve().raw() as raw:
+        assert await tries(raw, "old.add", 1, {"a": 1, "b": 2}) == [True]
+        with pytest.raises(RawError, match="HTTP 413"):
+            params = {"name": "old.review", "arguments": {"code": "x" * 5_000_000}}
+            await raw.request("prompts/get", params, seconds=10)
+        assert await tries(raw, "old.add", 2, {"a": 1, "b": 2}) == [True, True]
+
+
 @covers("field.plain-capabilities", "An upstream of 2024-11-05 that refuses newer capabilities serves whoever has none")
 async def test_an_upstream_that_refuses_capabilities(rig: Rig) -> None:
     rig.upstream("old", {"plain_capabilities": True})

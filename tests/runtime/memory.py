@@ -240,7 +240,7 @@ class TwinClient:
     async def cancel_reason(self) -> str | None:
         return self.reason
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, withdrawn: Any = None) -> JsonObject:
         self.questions.append((method, params))
         answer = self.answers.get(method.replace("/", "_"), {"asked": self.client})
         if isinstance(answer, WfMcpError):

@@ -83,3 +83,18 @@ async def test_a_token_that_was_never_given_is_ignored(params: JsonObject) -> No
     with asking.asked("me", with_token("t"), upstream):
         await asking.progress("me", params)
     assert upstream.heard == []
+
+
+async def test_the_status_of_a_clients_task_goes_to_the_upstream_that_asked_for_it() -> None:
+    asking, upstream = Asking(), Upstream()
+    assert asking.hosts("me", {"task": {"taskId": "t"}}, upstream) == ()
+    await asking.status("me", {"taskId": "t", "status": "working"})
+    await asking.status("other", {"taskId": "t", "status": "failed"})
+    assert upstream.heard == [("notifications/tasks/status", {"taskId": "t", "status": "working"})]
+
+
+async def test_a_status_that_came_before_the_answer_is_given_with_it() -> None:
+    asking, upstream = Asking(), Upstream()
+    await asking.status("me", {"taskId": "t", "status": "working"})
+    assert asking.hosts("me", {"task": {"taskId": "t"}}, upstream) == ({"taskId": "t", "status": "working"},)
+    assert asking.hosts("me", {"action": "accept"}, upstream) == ()

@@ -311,7 +311,7 @@ async def test_a_clients_progress_on_a_question_goes_back_under_the_upstreams_to
     reported = anyio.Event()
 
     class Thinking(TwinClient):
-        async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        async def ask(self, method: str, params: JsonObject, withdrawn: Any = None) -> JsonObject:
             token = params["_meta"]["progressToken"]
             await room.asking.progress("another", {"progressToken": token, "progress": 0})
             await room.asking.progress(self.client, {"progressToken": token, "progress": 1})

@@ -48,7 +48,7 @@ async def _serve(app: App, address: Address | None) -> int:
         with anyio.CancelScope() as scope:
             tasks.start_soon(_watch_signals, stop, scope if address is None else None, name="signals")
             if address is None:
-                await serve_stdio(app.server)
+                await serve_stdio(app.server, app.callers.watch)
             else:
                 if sys.stderr.isatty():
                     err.print(f"serving {address.url}")

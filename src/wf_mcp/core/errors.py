@@ -3,13 +3,24 @@
 A type exists only where some caller catches it. The front translates them in one place (`edge/front.py`).
 """
 
-from typing import Any
+from enum import Enum
+from typing import Any, Final
 
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
 RESOURCE_NOT_FOUND = -32002
 """Handshake revisions only (2025-11-25 server/resources § Error Handling); 2026-07-28 uses `INVALID_PARAMS`."""
+
+
+class Null(Enum):
+    """A value that is there and is JSON's null, where `None` means that there is none."""
+
+    NULL = "null"
+
+
+NULL: Final = Null.NULL
+"""The `data` of an error that came with `"data": null`."""
 
 
 class WfMcpError(Exception):

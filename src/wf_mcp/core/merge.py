@@ -94,3 +94,10 @@ def _section(offer: Offer) -> str:
         return text
     heading = f"[{offer.label}] Its tools and prompts are listed as {offer.label}.*"
     return f"{heading}\n{text}" if text else heading
+
+
+def merged_meta(first: JsonObject | None, second: object) -> JsonObject | None:
+    """The `_meta` of two parts of one list; where both say something under one key, the first part's stands."""
+    if not isinstance(second, dict):
+        return first
+    return second if first is None else {**second, **first}

@@ -28,6 +28,8 @@ from wf_mcp.core.hosts import Choice, Style, choose_names
 from wf_mcp.core.reports import ClientStatus
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.clients import Client, ModernPort, RequestPort, SessionSink
+from wf_mcp.edge.error_watch import STATE_KEY as ERRORS_KEY
+from wf_mcp.edge.error_watch import ErrorWatch
 from wf_mcp.edge.seams import connection_of
 from wf_mcp.runtime.audience import Audience, alone
 from wf_mcp.runtime.ports import Caller, Hello
@@ -69,8 +71,14 @@ class Callers:
         self._settings = settings
         self._sink = sink
         self._left = left
+        self._errors: ErrorWatch | None = None
         self._requests = itertools.count(1)
         self._modern_seen: dict[tuple[object, object, Choice], ClientStatus] = {}
+
+    def watch(self, stream: Any) -> ErrorWatch:
+        """The one client's messages on a stdio front, with its errors watched."""
+        self._errors = ErrorWatch(stream)
+        return self._errors
 
     def arrived(self, ctx: Context) -> Caller:
         """Register the handshake client whose `initialize` this is."""
@@ -80,6 +88,8 @@ class Callers:
             key = STDIO if connection.session_id is None else f"client {_digest(connection.session_id)}"
             client = connection.state[STATE_KEY] = self._sink.connect(key, connection)
         client.initialize = dict(ctx.params or {})
+        if self._errors is not None:
+            connection.state[ERRORS_KEY] = self._errors
         client.names = self._names(ctx, _object(client.initialize.get("clientInfo")))
         caller = self._handshake(client, ctx, connection)
         client.keys = caller.audience.keys

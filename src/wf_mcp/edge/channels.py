@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT = 30.0
 """Seconds for connecting and for sending; reading has no limit, since a call may take as long as the client waits."""
+
+SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 
 CLOSING = 3.0
 """Seconds for saying goodbye to an HTTP upstream (DELETE of the session)."""
@@ -101,11 +103,17 @@ class _Noise:
 async def open_http(http: HttpTransport) -> AsyncIterator[Channel]:
     """Connect over streamable HTTP (2025-11-25 basic/transports § Streamable HTTP)."""
     seen = _LastAnswer(http.url)
-    async with (
-        seen.client(http.headers) as client,
-        _goodbye(streamable_http_client(http.url, http_client=client, max_sse_event_size=None), seen) as (read, write),
-    ):
-        yield Channel(read, write, seen.trouble, seen.post_mortem)
+    async with seen.client(http.headers) as client:
+        # The SDK would end the session inside the scope that is being cancelled, and so never does.
+        transport = streamable_http_client(
+            http.url, http_client=client, terminate_on_close=False, max_sse_event_size=None
+        )
+        try:
+            async with _goodbye(transport, seen) as (read, write):
+                yield Channel(read, write, seen.trouble, seen.post_mortem)
+        finally:
+            with anyio.move_on_after(CLOSING, shield=True), suppress(httpx2.TransportError):
+                await seen.end_session(client, http.url)
 
 
 @asynccontextmanager
@@ -116,11 +124,11 @@ async def open_sse(sse: SseTransport) -> AsyncIterator[Channel]:
     def factory(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
         return seen.client(headers or {})
 
-    async with _goodbye(sse_client(sse.url, headers=dict(sse.headers), httpx_client_factory=factory), seen) as (
-        read,
-        write,
-    ):
+    transport = sse_client(sse.url, headers=dict(sse.headers), httpx_client_factory=factory)
+    async with _goodbye(transport, seen) as (read, write), anyio.create_task_group() as tasks:
+        tasks.start_soon(seen.refusal)
         yield Channel(read, write, seen.trouble, seen.post_mortem)
+        tasks.cancel_scope.cancel()
 
 
 @asynccontextmanager
@@ -151,6 +159,8 @@ class _LastAnswer:
         parts = urlsplit(url)
         self.where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
         self._status: int | None = None
+        self._session: dict[str, str] = {}
+        self._refused = anyio.Event()
 
     def client(self, headers: Any) -> httpx2.AsyncClient:
         """An HTTP client that remembers the last refusal."""
@@ -161,8 +171,28 @@ class _LastAnswer:
         )
 
     async def _saw(self, response: httpx2.Response) -> None:
-        if response.request.method == "POST":
-            self._status = response.status_code if response.status_code >= 400 else None
+        if response.request.method != "POST":
+            return
+        self._status = response.status_code if response.status_code >= 400 else None
+        if self._status is not None:
+            self._refused.set()
+        opened, sent = response.headers.get(SESSION), response.request.headers
+        if opened:
+            self._session = {SESSION: opened}
+        elif SESSION in sent:
+            self._session = {name: sent[name] for name in (SESSION, VERSION) if name in sent}
+
+    async def refusal(self) -> None:
+        """Wait until a POST is refused and raise that: over SSE nobody else would hear of it, and the call would wait
+        for ever.
+        """
+        await self._refused.wait()
+        raise UpstreamUnavailable(str(self.trouble()))
+
+    async def end_session(self, client: httpx2.AsyncClient, url: str) -> None:
+        """Tell the server that its session is over (2025-11-25 basic/transports § Session Management)."""
+        if self._session:
+            await client.delete(url, headers=self._session)
 
     def trouble(self) -> str | None:
         """The HTTP status behind the last error, in words."""

@@ -4,6 +4,7 @@ Handshake clients have a standing connection and hear changes on it, each once, 
 listen stream (2026-07-28 basic/patterns/subscriptions), so nothing is sent to them here.
 """
 
+import itertools
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,22 +14,31 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp.server.connection import Connection
 from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import Outbound
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 
-from wf_mcp.core.errors import NotServed, RelayedError
+from wf_mcp.core.errors import NULL, NotServed, RelayedError
 from wf_mcp.core.events import Event, PromptsChanged, ResourcesChanged, ToolsChanged
 from wf_mcp.core.hosts import Choice
 from wf_mcp.core.levels import LEVELS, shows
 from wf_mcp.core.notify import notifications_for
 from wf_mcp.core.outbox import Outbox
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.cancellations import CANCELLED, Cancellations
+from wf_mcp.edge.error_watch import STATE_KEY as ERRORS_KEY
+from wf_mcp.edge.error_watch import ErrorWatch
 from wf_mcp.edge.seams import request_channel_of
+from wf_mcp.runtime.ports import Withdrawn
 
 logger = logging.getLogger(__name__)
 
 BACKLOG = 100
 """Different notifications that one client may have waiting; there are three kinds, so that only a defect fills it."""
+
+
+WITHDRAWING = 5.0
+"""Seconds for telling a client that a question is withdrawn; one that stops reading must not hold up an upstream."""
 
 
 class RawMessage:
@@ -41,6 +51,31 @@ class RawMessage:
     def model_dump(self, **_: Any) -> JsonObject:
         """The message; the SDK's own models would drop nulls and unknown fields."""
         return {"method": self.method} if self.params is None else {"method": self.method, "params": self.params}
+
+
+_ids = itertools.count(1)
+
+
+async def _ask(
+    channel: Outbound, connection: Connection, method: str, params: JsonObject, withdrawn: Withdrawn | None
+) -> JsonObject:
+    """Send a client a request; where its upstream withdraws it, the client is told, with that upstream's reason."""
+    # A string that is no number, so that it cannot meet an id that the SDK gives.
+    request_id = f"ask-{next(_ids)}"
+    try:
+        return await channel.send_raw_request(
+            method, params or None, {"request_id": request_id, "cancel_on_abandon": False}
+        )
+    except anyio.get_cancelled_exc_class():
+        with anyio.move_on_after(WITHDRAWING, shield=True):
+            reason = await withdrawn() if withdrawn is not None else None
+            said: JsonObject = {"requestId": request_id}
+            await channel.notify(CANCELLED, said if reason is None else {**said, "reason": reason})
+        raise
+    except MCPError as error:
+        watch = connection.state.get(ERRORS_KEY)
+        null = isinstance(watch, ErrorWatch) and watch.null_data(request_id)
+        raise RelayedError(error.code, error.message, NULL if null else error.data) from error
 
 
 class RequestPort:
@@ -61,15 +96,12 @@ class RequestPort:
         """Why the client cancelled the request, if it said so."""
         return await self._client.cancellations.reason(self._request_id)
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, withdrawn: Withdrawn | None = None) -> JsonObject:
         """Send the client a request; raises `RelayedError` with the client's own refusal."""
         await self._connection.initialized.wait()
         # The request may have ended since the question was put to it; its client is still there.
         channel = self._channel if self._channel.can_send_request else self._connection.outbound
-        try:
-            return await channel.send_raw_request(method, params or None)
-        except MCPError as error:
-            raise RelayedError(error.code, error.message, error.data) from error
+        return await _ask(channel, self._connection, method, params, withdrawn)
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send the client a notification."""
@@ -97,13 +129,10 @@ class StandingPort:
         """Nothing is under way here that could be cancelled."""
         return None
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, withdrawn: Withdrawn | None = None) -> JsonObject:
         """Send the client a request, once it is initialized; raises `RelayedError` with its refusal."""
         await self._connection.initialized.wait()
-        try:
-            return await self._connection.outbound.send_raw_request(method, params or None)
-        except MCPError as error:
-            raise RelayedError(error.code, error.message, error.data) from error
+        return await _ask(self._connection.outbound, self._connection, method, params, withdrawn)
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send the client a notification."""
@@ -133,7 +162,7 @@ class ModernPort:
         """A modern client cancels by closing the stream, which says nothing."""
         return None
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, withdrawn: Withdrawn | None = None) -> JsonObject:
         """Refuse: a 2026-07-28 client is asked through `input_required` results, which wf-mcp does not make yet."""
         raise NotServed(
             f"{method}: this client speaks 2026-07-28, and wf-mcp cannot yet pass questions of older servers on to it"
@@ -145,37 +174,6 @@ class ModernPort:
             await self._session.send_notification(
                 RawMessage(method, params or None), related_request_id=self._request_id
             )
-
-
-class Cancellations:
-    """The reasons that a client gave for its cancellations, until the requests have ended.
-
-    The SDK cancels a request's task before it hands on the notification that says why, so that the task has to wait a
-    moment for the reason.
-    """
-
-    PATIENCE = 0.2
-    """Seconds; the reason is behind the cancellation by one turn of the event loop."""
-
-    def __init__(self) -> None:
-        self._said: dict[RequestId, str | None] = {}
-        self._news = anyio.Event()
-
-    def note(self, request_id: object, reason: object) -> None:
-        """A `notifications/cancelled` arrived."""
-        if isinstance(request_id, str | int):
-            self._said[request_id] = reason if isinstance(reason, str) else None
-            while len(self._said) > BACKLOG:
-                del self._said[next(iter(self._said))]
-            self._news.set()
-            self._news = anyio.Event()
-
-    async def reason(self, request_id: RequestId) -> str | None:
-        """The reason for cancelling `request_id`, waiting for it if it is still on its way."""
-        with anyio.move_on_after(self.PATIENCE):
-            while request_id not in self._said:
-                await self._news.wait()
-        return self._said.pop(request_id, None)
 
 
 class Client:

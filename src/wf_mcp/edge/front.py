@@ -32,6 +32,7 @@ from wf_mcp.core.merge import merged_capabilities, merged_instructions
 from wf_mcp.core.names import ADMIN
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.callers import Callers, Context, is_modern, without_envelope
+from wf_mcp.edge.error_watch import mcp_error
 from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.lists import Lists
 from wf_mcp.runtime.dispatch import TARGET, Dispatch
@@ -111,6 +112,8 @@ class WireLane:
             client.cancellations.note(params.get("requestId"), params.get("reason"))
         elif client is not None and ctx.method == "notifications/progress":
             await self._stage.mounts.asking.progress(client.key, params)
+        elif client is not None and ctx.method == "notifications/tasks/status":
+            await self._stage.mounts.asking.status(client.key, params)
         elif client is not None and ctx.method == "notifications/roots/list_changed":
             await self._stage.standing.roots_changed(self._stage.callers.of(ctx), params)
         return await call_next(ctx)
@@ -201,7 +204,7 @@ class WireLane:
         """
         code = INVALID_PARAMS if modern and error.code == RESOURCE_NOT_FOUND else error.code
         said = error.message if isinstance(error, RelayedError) else self._stage.mask(error.message)
-        return MCPError(code, said, error.data)
+        return mcp_error(code, said, error.data)
 
     def _stamped(self, ctx: Context, result: JsonObject) -> JsonObject:
         """`result` with what every modern result has to carry (2026-07-28 basic/index); handshake results stay as they

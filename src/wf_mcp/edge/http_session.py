@@ -14,7 +14,6 @@ import anyio
 from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
 from mcp.server.runner import serve_connection
-from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.shared.transport_context import TransportContext
@@ -31,6 +30,8 @@ from mcp_types import (
 from starlette.requests import Request
 
 from wf_mcp.core.http_rules import primes
+from wf_mcp.edge.error_watch import STATE_KEY as ERRORS_KEY
+from wf_mcp.edge.error_watch import ErrorWatch
 from wf_mcp.edge.event_store import EventStore, read_event_id
 from wf_mcp.edge.http_stream import PACE, EventStream, Outbox, Pace
 from wf_mcp.edge.http_wire import Inbound, Outward, wire_bytes
@@ -61,10 +62,12 @@ class HttpSession:
         self._idle, self._pace = idle, pace
         self._used = anyio.current_time()
         self._inbound = Inbound()
+        errors = ErrorWatch(self._inbound)
         self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(
-            self._inbound, Outward(self._deliver), inline_methods=frozenset({"initialize"})
+            errors, Outward(self._deliver), inline_methods=frozenset({"initialize"})
         )
         self._connection = Connection.for_loop(self._dispatcher, session_id=session_id)
+        self._connection.state[ERRORS_KEY] = errors
         self._standalone = EventStream(STANDALONE, self.store, self._primes, pace)
         self._standalone.decided.set()
         self._exchanges: dict[int, Exchange] = {}
@@ -159,7 +162,7 @@ class HttpSession:
             request_context=request,
             close_sse_stream=_called(stream.suspend) if polling else None,
             close_standalone_sse_stream=_called(self.hang_up) if polling else None,
-            on_request_unanswered=_called(partial(self._fail, key, REQUEST_CANCELLED, "Request cancelled")),
+            on_request_unanswered=_called(partial(self._cancelled, key)),
         )
         self._put(message.model_copy(update={"id": key}), metadata)
         return stream, outbox
@@ -204,17 +207,26 @@ class HttpSession:
             exchange.stream.put(wire_bytes(message))
         # A message that belongs to an answered request has no stream any more: nothing follows a result.
 
-    def _answer(self, message: JSONRPCResponse | JSONRPCError) -> None:
-        exchange = self._exchanges.pop(message.id, None) if isinstance(message.id, int) else None
-        if exchange is None:
-            return
+    def _cancelled(self, key: int) -> None:
+        """A request that its client cancelled has ended: it gets no answer, and nothing can be resumed."""
+        if key in self._exchanges:
+            self._forget(key).stream.abandon()
+
+    def _forget(self, key: int) -> Exchange:
+        exchange = self._exchanges.pop(key)
         identity = type(exchange.request_id), exchange.request_id
-        if self._keys.get(identity) == message.id:
+        if self._keys.get(identity) == key:
             del self._keys[identity]
-        exchange.stream.put(wire_bytes(message.model_copy(update={"id": exchange.request_id})), final=True)
         self.touch()
         if not self._exchanges:
             self._settled.set()
+        return exchange
+
+    def _answer(self, message: JSONRPCResponse | JSONRPCError) -> None:
+        if not isinstance(message.id, int) or message.id not in self._exchanges:
+            return
+        exchange = self._forget(message.id)
+        exchange.stream.put(wire_bytes(message.model_copy(update={"id": exchange.request_id})), final=True)
 
     def _fail(self, key: int, code: int, why: str) -> None:
         self._answer(JSONRPCError(jsonrpc="2.0", id=key, error=ErrorData(code=code, message=why)))

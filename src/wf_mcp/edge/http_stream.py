@@ -147,6 +147,12 @@ class EventStream:
         self.decided.set()
         self.prime()
 
+    def abandon(self) -> None:
+        """End without an answer, which a cancelled request does not get (2025-11-25 basic/utilities/cancellation)."""
+        self.done = True
+        self.decided.set()
+        self.close()
+
     def attach(self) -> Outbox:
         """A new reader, in place of any other, which gets the last of what no reader was ever given."""
         fresh = self._offered == self.last

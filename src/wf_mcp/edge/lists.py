@@ -38,7 +38,9 @@ class Lists:
         if following is not None:
             result["nextCursor"] = following
         if listing.missing:
-            result["_meta"] = {PARTIAL: list(listing.missing)}
+            result["_meta"] = {**(listing.meta or {}), PARTIAL: list(listing.missing)}
+        elif listing.meta is not None:
+            result["_meta"] = listing.meta
         return result
 
     def _forget(self, audience: Audience) -> None:

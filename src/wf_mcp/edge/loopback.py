@@ -14,13 +14,15 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.channels import Channel
 from wf_mcp.edge.seams import low_level_server
 from wf_mcp.edge.upstream import SdkLink
-from wf_mcp.runtime.ports import Hello, Link
+from wf_mcp.runtime.ports import Hello, Link, Withdrawn
 
 
 class Deaf:
     """An inbox of nobody's: questions are refused, and notifications go unheard."""
 
-    async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
+    async def asked(
+        self, method: str, params: Mapping[str, Any] | None, withdrawn: Withdrawn | None = None
+    ) -> JsonObject:
         """Refuse."""
         raise NotServed(f"{method}: nobody is here to be asked")
 

@@ -83,11 +83,14 @@ def install(server: FastMCP, lane: WireLane) -> None:
     low_level_server(server).middleware.insert(0, lane)
 
 
-async def serve_stdio(server: FastMCP) -> None:
-    """Serve the one client at this process's stdin and stdout; returns when stdin ends."""
+async def serve_stdio(server: FastMCP, watch: Callable[[Any], Any] = lambda stream: stream) -> None:
+    """Serve the one client at this process's stdin and stdout; returns when stdin ends.
+
+    `watch` is put around the stream of what the client sends.
+    """
     low: Any = low_level_server(server)
     async with serve_stdio_streams() as (read, write):
-        await low.run(read, write, low.create_initialization_options())
+        await low.run(watch(read), write, low.create_initialization_options())
 
 
 def check_exposed(address: Address, configured: Mapping[str, str]) -> None:

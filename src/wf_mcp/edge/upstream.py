@@ -7,6 +7,7 @@ Knows transports and the handshake; what is said over a link afterwards is the r
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -19,13 +20,17 @@ from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport, Upstream
-from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
+from wf_mcp.core.errors import NULL, LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.cancellations import Cancellations
 from wf_mcp.edge.channels import Channel, open_http, open_sse, open_stdio_channel
+from wf_mcp.edge.error_watch import ErrorWatch, mcp_error
 from wf_mcp.runtime.ports import Hello, Inbox, Link, ProcessView
 
 logger = logging.getLogger(__name__)
 
+
+CANCELLED = "notifications/cancelled"
 
 CANCELLING = 5.0
 """Seconds for telling an upstream that a request is cancelled; one that stops reading must not hold up its caller."""
@@ -40,7 +45,9 @@ class SdkLink:
         self._upstream = upstream
         self._channel = channel
         self._inbox = inbox
-        self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(channel.read, channel.write)
+        self._errors = ErrorWatch(channel.read)
+        self._withdrawn = Cancellations()
+        self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(self._errors, channel.write)
         self._headers: dict[str, str] = {}
         self._last_id = 0
         self._gone = anyio.Event()
@@ -128,7 +135,7 @@ class SdkLink:
         except MCPError as error:
             if error.code == REQUEST_TIMEOUT and timeout is not None:
                 await self._cancel(request_id, f"no answer within {timeout:g} s")
-            raise await self._translated(error, method, timeout) from error
+            raise await self._translated(error, method, timeout, self._errors.null_data(request_id)) from error
 
     def _next_id(self) -> int:
         """An id that no request on this link had before (2025-11-25 basic/index § Requests)."""
@@ -138,9 +145,9 @@ class SdkLink:
     async def _cancel(self, request_id: int, reason: str | None) -> None:
         """Tell the upstream that nobody waits any more (2025-11-25 basic/utilities/cancellation)."""
         params: JsonObject = {"requestId": request_id}
-        await self.notify("notifications/cancelled", params if reason is None else {**params, "reason": reason})
+        await self.notify(CANCELLED, params if reason is None else {**params, "reason": reason})
 
-    async def _translated(self, error: MCPError, method: str, timeout: float | None) -> WfMcpError:
+    async def _translated(self, error: MCPError, method: str, timeout: float | None, null: bool) -> WfMcpError:
         if error.code == REQUEST_TIMEOUT and timeout is not None:
             return UpstreamTimeout(
                 f"Upstream {self._upstream.id!r} did not answer {method} within {timeout:g} s; "
@@ -152,9 +159,9 @@ class SdkLink:
             self._why = "it no longer knows our session"
             self._gone.set()
             return LinkLost(self._why, started=False)
-        if trouble := self._channel.trouble():
-            return RelayedError(error.code, f"{error.message} ({trouble})", error.data)
-        return RelayedError(error.code, error.message, error.data)
+        trouble = self._channel.trouble()
+        said = f"{error.message} ({trouble})" if trouble else error.message
+        return RelayedError(error.code, said, NULL if null else error.data)
 
     async def notify(self, method: str, params: JsonObject | None) -> None:
         """Send one notification; dropped when the connection is gone."""
@@ -171,9 +178,10 @@ class SdkLink:
         if method == "ping":
             return {}
         try:
-            return await self._inbox.asked(method, params)
+            withdrawn = partial(self._withdrawn.reason, context.request_id) if context.request_id is not None else None
+            return await self._inbox.asked(method, params, withdrawn)
         except WfMcpError as error:
-            raise MCPError(error.code, error.message, error.data) from error
+            raise mcp_error(error.code, error.message, error.data) from error
 
     async def _on_notify(
         self, context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
@@ -181,7 +189,10 @@ class SdkLink:
         """Nothing is left for this hook: `_intercept` takes every notification in the order of arrival."""
 
     def _intercept(self, method: str, params: Mapping[str, Any] | None) -> bool:
-        self._inbox.heard(method, params)
+        if method == CANCELLED:  # of a question of the upstream's own: the dispatcher ends it, and its asker says why
+            self._withdrawn.note((params or {}).get("requestId"), (params or {}).get("reason"))
+        else:
+            self._inbox.heard(method, params)
         return True
 
 

@@ -13,6 +13,7 @@ import anyio
 
 from wf_mcp.core.errors import METHOD_NOT_FOUND, LinkLost, RelayedError, WfMcpError
 from wf_mcp.core.kinds import KINDS, Kind, KindName
+from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.ports import Link
 
@@ -32,6 +33,7 @@ class _Shelf:
     """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried."""
 
     items: Items | None = None
+    meta: JsonObject | None = None
     generation: int = 0
     loaded: int = -1
     failed: int = -1
@@ -83,6 +85,10 @@ class Catalogue:
     def peek(self, kind: Kind) -> Items | None:
         """The list as last loaded, stale or not; `None` if it never was."""
         return self._shelves[kind.name].items
+
+    def meta(self, kind: Kind) -> JsonObject | None:
+        """The `_meta` that came with the list; `None` if none did."""
+        return self._shelves[kind.name].meta
 
     def failure(self, kind: Kind) -> str | None:
         """Why `kind` could not be listed, if the last attempt failed."""
@@ -144,54 +150,58 @@ class Catalogue:
             generation = shelf.generation
             shelf.loading = True
             try:
-                items = await self._fetch(link, kind) if offered else ()
+                items, meta = await self._fetch(link, kind) if offered else ((), None)
             except LinkLost:
                 return
             except WfMcpError as error:
                 logger.warning("upstream %s: %s failed: %s", self._label, kind.method, error)
                 shelf.failed, shelf.failure = generation, str(error)
             else:
-                self._put(kind, items, generation)
+                self._put(kind, items, meta, generation)
             shelf.loading = False
             shelf.announce()
 
-    def _put(self, kind: Kind, items: Items, generation: int) -> None:
+    def _put(self, kind: Kind, items: Items, meta: JsonObject | None, generation: int) -> None:
         shelf = self._shelves[kind.name]
         late = shelf.owed and items != (shelf.items or ())
         if shelf.items != items:
             shelf.items = items
             self._on_items()
+        shelf.meta = meta
         shelf.loaded, shelf.failure, shelf.owed = generation, None, False
         if late:
             self._on_late(kind)
 
-    async def _fetch(self, link: Link, kind: Kind) -> Items:
+    async def _fetch(self, link: Link, kind: Kind) -> tuple[Items, JsonObject | None]:
+        """Every page's entries, and the `_meta` of all pages together."""
         items: list[JsonObject] = []
         seen: set[str] = set()
         cursor: str | None = None
+        meta: JsonObject | None = None
         for _ in range(PAGE_CAP):
             params: JsonObject = {} if cursor is None else {"cursor": cursor}
             try:
                 result = await link.request(kind.method, params, timeout=PAGE_TIMEOUT)
             except RelayedError as error:
                 if error.code == METHOD_NOT_FOUND:
-                    return ()
+                    return (), None
                 raise
+            meta = merged_meta(meta, result.get("_meta"))
             items.extend(self._valid(result.get(kind.key), kind))
             following = result.get("nextCursor")
             if not isinstance(following, str):
-                return tuple(items)
+                return tuple(items), meta
             if following in seen:
                 logger.warning(
                     "upstream %s: %s repeated the cursor %r; the list ends there", self._label, kind.method, following
                 )
-                return tuple(items)
+                return tuple(items), meta
             seen.add(following)
             cursor = following
         logger.warning(
             "upstream %s: %s has more than %d pages; the rest is left out", self._label, kind.method, PAGE_CAP
         )
-        return tuple(items)
+        return tuple(items), meta
 
     def _valid(self, entries: object, kind: Kind) -> list[JsonObject]:
         """The entries that can be offered; a malformed one costs itself, not the list."""

@@ -7,6 +7,7 @@ belongs to a call goes to that call's client, and the rest to those who asked fo
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from wf_mcp.core.errors import NotServed
@@ -14,10 +15,10 @@ from wf_mcp.core.events import Event, PromptsChanged, ResourcesChanged, ToolsCha
 from wf_mcp.core.kinds import KINDS_OF_CHANGE, Kind
 from wf_mcp.core.notify import event_of_change
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.asking import Asking, Reply
+from wf_mcp.runtime.asking import STATUS, Asking, Reply
 from wf_mcp.runtime.calls import PROGRESS, Call, Calls, Delivery, Spawn
 from wf_mcp.runtime.catalogue import Catalogue
-from wf_mcp.runtime.ports import ClientPort
+from wf_mcp.runtime.ports import ClientPort, Withdrawn
 from wf_mcp.runtime.questions import Translation
 from wf_mcp.runtime.wishes import Wishes
 
@@ -82,14 +83,19 @@ class SessionInbox:
         for member in self._members.values():
             member.close()
 
-    async def asked(self, method: str, params: Mapping[str, Any] | None, reply: Reply) -> JsonObject:
+    async def asked(
+        self, method: str, params: Mapping[str, Any] | None, reply: Reply, withdrawn: Withdrawn | None = None
+    ) -> JsonObject:
         """Ask the client that the question is for; raises `WfMcpError` where nobody can be asked."""
         if method.startswith("tasks/") and not self.owned:
             raise NotServed(f"{method}: this session is shared by several clients, so none of them hosts tasks on it")
         port = self.calls.to_ask(self._owner)
         question = self.translation.to_client(method, dict(params or {}))
         with self._asking.asked(port.client, question, reply) as shown:
-            return self.translation.from_client(method, await port.ask(method, shown))
+            answer = await port.ask(method, shown, withdrawn)
+        if early := self._asking.hosts(port.client, answer, reply):
+            self._spawn(partial(_in_turn, reply, early))  # after the answer, which the caller sends
+        return self.translation.from_client(method, answer)
 
     def heard(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Take a notification: stale lists are marked before anybody is told."""
@@ -97,7 +103,7 @@ class SessionInbox:
         if method in KINDS_OF_CHANGE:
             self._list_changed(method)
         elif method == PROGRESS:
-            self.calls.progress(body)
+            self.calls.progress(self.translation.to_client(method, body))
         else:
             self._pass_on(method, body)
 
@@ -135,3 +141,8 @@ class SessionInbox:
         for client in clients:
             if client in self._members:
                 self._members[client].tell(UPDATED, told)
+
+
+async def _in_turn(reply: Reply, statuses: tuple[JsonObject, ...]) -> None:
+    for params in statuses:
+        await reply(STATUS, params)

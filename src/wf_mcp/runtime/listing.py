@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, KindName
+from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.routing import Entry, NameTable, WebTable, name_table, web_table
 from wf_mcp.core.uris import is_web
 from wf_mcp.core.wire import JsonObject
@@ -21,11 +22,14 @@ from wf_mcp.runtime.shelves import Shelf, Shelves
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """One kind's merged list; `missing` names the upstreams that are not, or not freshly, in it."""
+    """One kind's merged list; `missing` names the upstreams that are not, or not freshly, in it, `meta` is the `_meta`
+    of the upstreams' own lists together.
+    """
 
     entries: tuple[Entry, ...]
     missing: tuple[str, ...]
     state: str
+    meta: JsonObject | None = None
 
 
 class Listings:
@@ -55,6 +59,7 @@ class Listings:
     async def listing(self, caller: Caller, kind: Kind) -> Listing:
         """The merged list of `kind` for `caller`, waiting for upstreams as far as each one's deadlines allow."""
         missing: list[str] = []
+        meta: JsonObject | None = None
         attended = self._mounts.attend(caller)
         for _, session in attended:  # all of them at once, so that many silent ones cost no more time than one
             if session is not None:
@@ -67,8 +72,10 @@ class Listings:
                 missing.append(mount.called)
             elif not (await session.catalogue.get(kind))[1]:
                 missing.append(mount.called)
+            if session is not None:
+                meta = merged_meta(meta, session.catalogue.meta(kind))
         entries, state = self._merged.get((caller.audience, kind))
-        return Listing(entries, tuple(missing), state)
+        return Listing(entries, tuple(missing), state, meta)
 
     def table(self, audience: Audience, kind: Kind) -> NameTable:
         """The names of `kind` that `audience` may use, from what is known now."""

@@ -9,6 +9,9 @@ from wf_mcp.core.config import Upstream
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
 
+Withdrawn = Callable[[], Awaitable[str | None]]
+"""Tells why a question was withdrawn, if its asker said so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hello:
@@ -22,8 +25,13 @@ class Hello:
 class Inbox(Protocol):
     """Where an upstream's own messages go."""
 
-    async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
-        """Answer a request of the upstream's; raises `WfMcpError` to refuse it."""
+    async def asked(
+        self, method: str, params: Mapping[str, Any] | None, withdrawn: Withdrawn | None = None
+    ) -> JsonObject:
+        """Answer a request of the upstream's; raises `WfMcpError` to refuse it.
+
+        Where the upstream cancels the request, this is cancelled, and `withdrawn` tells the reason.
+        """
         ...
 
     def heard(self, method: str, params: Mapping[str, Any] | None) -> None:
@@ -100,7 +108,7 @@ class ClientPort(Protocol):
         """Which client this is: two ports of one client have equal keys."""
         ...
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, withdrawn: Withdrawn | None = None) -> JsonObject:
         """Send the client a request; raises `WfMcpError` when it cannot be asked or refuses."""
         ...
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from wf_mcp.core.ids import map_related_task, public_id
 from wf_mcp.core.namespace import Namespace
-from wf_mcp.core.rewrite import UriMap, map_block
+from wf_mcp.core.rewrite import UriMap, map_block, map_tool_meta
 from wf_mcp.core.wire import JsonObject
 
 SAMPLING = "sampling/createMessage"
@@ -56,10 +56,15 @@ class Translation:
         messages = params.get("messages")
         if isinstance(messages, list):
             params = {**params, "messages": [self._message(message) for message in messages]}
+        if isinstance(params.get("tools"), list):
+            params = {**params, "tools": [self._tool(tool) for tool in params["tools"]]}
         if "includeContext" in params and self.several() and not self.include_context:
             # "thisServer" would hand one upstream what all the others said to the host (design D13).
             params = {**params, "includeContext": "none"}
         return params
+
+    def _tool(self, tool: Any) -> Any:
+        return map_tool_meta(tool, self.namespace.public_uri) if isinstance(tool, dict) else tool
 
     def _message(self, message: Any) -> Any:
         if not isinstance(message, dict) or "content" not in message:

@@ -24,7 +24,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.catalogue import Catalogue
 from wf_mcp.runtime.inbox import SessionInbox
-from wf_mcp.runtime.ports import ClientPort, Connector, Hello, Link
+from wf_mcp.runtime.ports import ClientPort, Connector, Hello, Link, Withdrawn
 from wf_mcp.runtime.questions import Translation
 
 logger = logging.getLogger(__name__)
@@ -267,9 +267,11 @@ class UpstreamSession:
         for work in early:
             self._spawn(work)
 
-    async def asked(self, method: str, params: Mapping[str, Any] | None) -> JsonObject:
+    async def asked(
+        self, method: str, params: Mapping[str, Any] | None, withdrawn: Withdrawn | None = None
+    ) -> JsonObject:
         """Ask the client that the question is for; raises `WfMcpError` where nobody can be asked."""
-        return await self.inbox.asked(method, params, self.notify)
+        return await self.inbox.asked(method, params, self.notify, withdrawn)
 
     def heard(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Take a notification of the upstream's."""

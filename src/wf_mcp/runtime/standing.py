@@ -62,7 +62,7 @@ class Standing:
 
         async def ask(session: UpstreamSession) -> None:
             try:
-                await _set_level(session, str(level), caller)
+                await _set_level(session, params, caller)
             except WfMcpError as error:
                 failures[session] = error
 
@@ -89,13 +89,13 @@ async def give_up(session: UpstreamSession, uris: tuple[str, ...]) -> None:
             logger.warning("upstream %s did not take an unsubscription: %s", session.upstream.id, error)
 
 
-async def _set_level(session: UpstreamSession, level: str, caller: Caller) -> None:
+async def _set_level(session: UpstreamSession, params: JsonObject, caller: Caller) -> None:
     """Ask the upstream for the level that suits all clients of this session, if it logs at all."""
     wishes = session.inbox.wishes
     before = wishes.level
-    wishes.set_level(caller.audience.client, level)
+    wishes.set_level(caller.audience.client, str(params["level"]))
     if session.state is State.READY and session.offers("logging") and (wishes.level != before or session.inbox.owned):
-        await session.request("logging/setLevel", {"level": wishes.level}, port=caller.port)
+        await session.request("logging/setLevel", {**params, "level": wishes.level}, port=caller.port)
 
 
 def _uri(params: JsonObject) -> str:

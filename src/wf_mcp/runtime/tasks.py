@@ -8,6 +8,7 @@ import logging
 
 from wf_mcp.core.errors import InvalidParams, WfMcpError
 from wf_mcp.core.ids import local_id, map_task, public_id
+from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.catalogue import PAGE_CAP
 from wf_mcp.runtime.dispatch import Dispatch
@@ -46,29 +47,36 @@ class Tasks:
         An upstream that cannot list its tasks costs the others nothing; raises `WfMcpError` where none can.
         """
         tasks: list[JsonObject] = []
+        meta: JsonObject | None = None
         failures: list[WfMcpError] = []
         able = [each for each in self._mounts.open_sessions(caller) if each[1].offers("tasks")]
         for mount, session in able:
             try:
-                tasks += await self._tasks(caller, mount, session)
+                found, said = await self._tasks(caller, mount, session)
+                tasks += found
+                meta = merged_meta(meta, said)
             except WfMcpError as error:
                 logger.warning("upstream %s did not list its tasks: %s", mount.id, error)
                 failures.append(error)
         if failures and len(failures) == len(able):
             raise failures[0]
-        return {"tasks": tasks}
+        return {"tasks": tasks} if meta is None else {"tasks": tasks, "_meta": meta}
 
-    async def _tasks(self, caller: Caller, mount: Mount, session: UpstreamSession) -> list[JsonObject]:
+    async def _tasks(
+        self, caller: Caller, mount: Mount, session: UpstreamSession
+    ) -> tuple[list[JsonObject], JsonObject | None]:
         found: list[JsonObject] = []
+        meta: JsonObject | None = None
         params: JsonObject = {}
         for _ in range(PAGE_CAP):
             page = await session.request("tasks/list", params, port=caller.port)
+            meta = merged_meta(meta, page.get("_meta"))
             found += map_task(page, lambda task: public_id(mount.label, task)).get("tasks") or []
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or params.get("cursor") == cursor:
                 break
             params = {"cursor": cursor}
-        return found
+        return found, meta
 
     def _find(self, caller: Caller, public: str) -> tuple[Mount, UpstreamSession, str] | None:
         label = public.partition(":")[0]
