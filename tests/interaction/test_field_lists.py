@@ -123,7 +123,7 @@ async def test_idle_clients_hear_of_a_reload(rig: Rig, front: Front) -> None:
                 listener.notes.items.clear()
             await reload(rig, raw)
             for listener in listeners:
-                await listener.notes.wait_for(CHANGED, 2)
+                await listener.notes.wait_for(CHANGED, 5)
                 assert ("beta.who" in await listener.names()) is present
 
 

@@ -148,6 +148,8 @@ class Catalogue:
             await shelf.wanted.wait()
             shelf.wanted = anyio.Event()
             generation = shelf.generation
+            if shelf.loaded >= generation:  # wanted by somebody while it was on its way
+                continue
             shelf.loading = True
             try:
                 items, meta = await self._fetch(link, kind) if offered else ((), None)
