@@ -300,7 +300,7 @@ async def test_a_task_is_its_owners(rig: Rig) -> None:
             with pytest.raises(RawError) as caught:
                 await other.request(method, {"taskId": task})
             assert caught.value.code == -32602
-        assert await other.request("tasks/list", {}) ["tasks"] == []
+        assert (await other.request("tasks/list", {}))["tasks"] == []
         assert (await one.request("tasks/get", {"taskId": task}))["taskId"] == task
         cancelled = await one.request("tasks/cancel", {"taskId": task})
         assert (cancelled["taskId"], cancelled["status"]) == (task, "cancelled")
