@@ -7,6 +7,7 @@ what it runs; `edge/process.py` registers each child here and takes it off once 
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -88,6 +89,10 @@ class Reaper:
             os.write(write_end, f"+{pgid} {marker}\n".encode())
 
 
+DEAF_TO = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Blocked in the watchdog from its first instruction on: it ignores them by itself only once Python has started."""
+
+
 def _spawn(stdin: int) -> int:
     """Start the script with `stdin`, silent, in a session of its own; its pid."""
     argv = [sys.executable, "-I", "-S", str(_SCRIPT)]
@@ -98,9 +103,9 @@ def _spawn(stdin: int) -> int:
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
     try:
-        return os.posix_spawn(sys.executable, argv, env, file_actions=files, setsid=True)
+        return os.posix_spawn(sys.executable, argv, env, file_actions=files, setsid=True, setsigmask=DEAF_TO)
     except NotImplementedError:  # an old libc; the script detaches itself a little later
-        return os.posix_spawn(sys.executable, argv, env, file_actions=files)
+        return os.posix_spawn(sys.executable, argv, env, file_actions=files, setsigmask=DEAF_TO)
 
 
 process_reaper: Callable[[], Reaper] = cache(Reaper)
