@@ -1,4 +1,4 @@
-"""Issue 3, Shows 7: what passes against the fixture directly passes through wf-mcp, check by check."""
+"""What passes against the fixture directly passes through wf-mcp, check by check."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Shows 6: upstreams that misbehave beside one that does not."""
+"""Upstreams that misbehave beside one that does not."""
 
 import time
 from contextlib import AsyncExitStack

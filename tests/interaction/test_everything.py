@@ -1,4 +1,4 @@
-"""Shows 2 and 3: server-everything under the key `everything.default`, for both eras, on both fronts."""
+"""Server-everything under the key `everything.default`, for both eras, on both fronts."""
 
 import re
 

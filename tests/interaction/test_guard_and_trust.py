@@ -1,4 +1,4 @@
-"""Shows 9 and what design D13 promises: no self-start, no use of an unapproved file, no secret, no stranger."""
+"""No self-start, no use of an unapproved file, no secret, no stranger."""
 
 import json
 import sys

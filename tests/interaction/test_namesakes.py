@@ -1,4 +1,4 @@
-"""Shows 4: two upstreams with identical tools, prompts and URIs; each item reaches its own server."""
+"""Two upstreams with identical tools, prompts and URIs; each item reaches its own server."""
 
 import pytest
 from tests.covers import covers

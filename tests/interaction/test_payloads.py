@@ -1,4 +1,4 @@
-"""Shows 8: large messages pass in time linear in their size; odd bytes harm nothing."""
+"""Large messages pass in time linear in their size; odd bytes harm nothing."""
 
 import hashlib
 import time

@@ -1,4 +1,4 @@
-"""Shows 7: one process and one initialize, and nothing left behind, however it ends."""
+"""One process and one initialize, and nothing left behind, however it ends."""
 
 import os
 import signal

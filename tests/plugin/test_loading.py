@@ -1,4 +1,4 @@
-"""Which plug-ins are found and used, from real package metadata; nobody's mistake stops wf-mcp (issue 2, Shows 10)."""
+"""Which plug-ins are found and used, from real package metadata; nobody's mistake stops wf-mcp."""
 
 import sys
 from collections.abc import Callable, Iterator
