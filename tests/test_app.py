@@ -67,7 +67,7 @@ def setup(tmp_path: Path) -> Running:
 @asynccontextmanager
 async def client_of(setup: Running, mode: str = "legacy") -> AsyncIterator[tuple[Client[Any], Inbox]]:
     app, notes = setup.start(), Inbox()
-    client: Client[Any] = Client(app.server, mode=mode, message_handler=Listener(notes))  # type: ignore[arg-type]
+    client: Client[Any] = Client(app.server, mode=mode, message_handler=Listener(notes))
     with anyio.fail_after(50):
         async with app.running(), client:
             yield client, notes

@@ -20,7 +20,7 @@ def first(size: int | None = 2, **fields: object) -> tuple[list[str], str | None
 
 def page_of(cursor: object, size: int | None = 2, **fields: object) -> tuple[list[str], str | None]:
     options = {"kind": "tools", "state": "s1", "key": KEY, **fields}
-    items, following = page(ITEMS, cursor, size=size, **options)  # type: ignore[arg-type]
+    items, following = page(ITEMS, cursor, size=size, **options)
     return list(items), following
 
 

@@ -46,7 +46,7 @@ async def served(*tools: Owned[AdminTool]) -> AsyncIterator[tuple[Face, Any, Cal
 @asynccontextmanager
 async def client_of(server: Any, mode: str = "legacy") -> AsyncIterator[tuple[Client[Any], Inbox]]:
     notes = Inbox()
-    async with Client(server, mode=mode, message_handler=Listener(notes), timeout=20) as client:  # type: ignore[arg-type]
+    async with Client(server, mode=mode, message_handler=Listener(notes), timeout=20) as client:
         yield client, notes
 
 
@@ -147,5 +147,5 @@ async def test_what_a_request_caused_is_told_in_its_order_and_each_once() -> Non
     sink = ContextSink()
     for event in (PromptsChanged("a"), ToolsChanged("a"), PromptsChanged("b"), UpstreamReady("a", "", "")):
         sink.offer(event)
-    await sink.deliver(Context())  # type: ignore[arg-type]
+    await sink.deliver(Context())
     assert told == [PROMPTS, TOOLS]

@@ -20,7 +20,7 @@ ROOTS: JsonObject = {"roots": {"listChanged": True}, "experimental": {"x": {}}}
 
 
 def callers_of(kind: str, style: str = "dotted", left: list[Audience] | None = None, sink: Any = None) -> Callers:
-    settings = FrontSettings(kind, style, IDENTITY)  # type: ignore[arg-type]
+    settings = FrontSettings(kind, style, IDENTITY)
     return Callers(settings, SessionSink() if sink is None else sink, (left if left is not None else []).append)
 
 

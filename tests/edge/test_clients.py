@@ -136,7 +136,7 @@ async def test_a_reason_is_given_once_and_only_the_newest_are_kept() -> None:
     cancellations = Cancellations()
     for number in range(1000):
         cancellations.note(number, f"why {number}")
-    cancellations.PATIENCE = 0.01  # type: ignore[misc]
+    cancellations.PATIENCE = 0.01
     assert [await cancellations.reason(number) for number in (999, 999, 0)] == ["why 999", None, None]
 
 

@@ -47,7 +47,7 @@ async def test_they_stand_between_the_upstreams_tools_and_the_admin_tools() -> N
 
 
 async def test_a_host_gets_what_it_needs_in_the_form_that_it_needs() -> None:
-    async with face(alpha(), fallback="auto", style="auto") as f:  # type: ignore[arg-type]
+    async with face(alpha(), fallback="auto", style="auto") as f:
         visitor = handshake()
         await f.ask(visitor, "initialize", hello(name="claude-code"))
         assert await listed(f, visitor) == ["alpha_a", "alpha_secret", "wf_call_tool"]

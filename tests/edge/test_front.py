@@ -91,7 +91,7 @@ async def test_lists_are_answered_here_in_both_eras(method: str, expected: dict[
 
 async def test_our_own_tools_stand_after_those_of_upstreams_in_the_clients_form() -> None:
     for style, names in (("dotted", ["alpha.x", "wf.admin.status"]), ("safe", ["alpha_x", "wf_admin_status"])):
-        async with face(alpha(), admin=True, style=style) as f:  # type: ignore[arg-type]
+        async with face(alpha(), admin=True, style=style) as f:
             listed = await f.ask(await f.arrive(), "tools/list", {"cursor": None})
             assert [each["name"] for each in listed["tools"]] == names
 

@@ -316,7 +316,7 @@ async def test_a_client_that_leaves_within_its_body_gets_nothing() -> None:
     async def receive() -> JsonObject:
         return {"type": "http.disconnect"}
 
-    hit.receive = receive  # type: ignore[method-assign]
+    hit.receive = receive
     async with place() as here:
         await hit.run(here.front)
     assert hit.status == 0

@@ -38,7 +38,7 @@ async def test_a_front_that_does_not_answer_is_given_up() -> None:
         await anyio.sleep_forever()
         return {}
 
-    low_level_server(server).middleware.insert(0, silent)  # type: ignore[arg-type]
+    low_level_server(server).middleware.insert(0, silent)
     with anyio.fail_after(20):
         with pytest.raises(ExceptionGroup) as caught:
             async with open_front(server, HELLO, 0.1):

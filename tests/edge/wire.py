@@ -76,7 +76,7 @@ class Visitor:
     def context(self, method: str, params: JsonObject | None = None, **fields: Any) -> ServerRequestContext[Any, Any]:
         """The context of one request."""
         return ServerRequestContext(
-            session=ServerSession(self.own, self.connection),  # type: ignore[arg-type]
+            session=ServerSession(self.own, self.connection),
             lifespan_context=None,
             protocol_version=self.connection.protocol_version,
             method=method,

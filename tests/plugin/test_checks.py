@@ -68,7 +68,7 @@ class Empty:
 
 
 class Unhashable:
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 @pytest.fixture

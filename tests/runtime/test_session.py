@@ -111,7 +111,7 @@ async def test_an_unexpected_failure_of_a_start_is_told_by_its_kind() -> None:
     ear = Ear()
     twin = Twin("up")
     session = session_of(twin, ear)
-    del session._connector.twins["up"]  # type: ignore[attr-defined]
+    del session._connector.twins["up"]
     async with running(session):
         assert await session.settled()
     assert ear.of(UpstreamFailed) == [UpstreamFailed("up", "KeyError: 'up'")]

@@ -19,12 +19,12 @@ ALPHA = Namespace("alpha", "alpha")
 
 def here(**offer: object) -> Twin:
     """The upstream itself."""
-    return Twin("alpha", **offer)  # type: ignore[arg-type]
+    return Twin("alpha", **offer)
 
 
 def there(**offer: object) -> Twin:
     """A proxy in front of it: what it lists are public names; answers are the upstream's, by its own names."""
-    proxy = Twin("alpha", **offer)  # type: ignore[arg-type]
+    proxy = Twin("alpha", **offer)
 
     async def call(link: TwinLink, params: JsonObject) -> JsonObject:
         return {"content": [{"type": "text", "text": f"alpha ran {params['name'].removeprefix('alpha.')}"}]}
@@ -37,7 +37,7 @@ def there(**offer: object) -> Twin:
 
 
 async def verdict(direct: Twin, proxied: Twin, *calls: tuple[str, JsonObject], space: Namespace = ALPHA) -> Verdict:
-    links = [TwinLink(twin, upstream(twin.id), HELLO, Ear()) for twin in (direct, proxied)]  # type: ignore[arg-type]
+    links = [TwinLink(twin, upstream(twin.id), HELLO, Ear()) for twin in (direct, proxied)]
     return await Verifier(*links, space, timeout=5).run(calls)
 
 
