@@ -20,6 +20,7 @@ ELSEWHERE = {
     "wf_mcp.edge.http_sessions": ("edge/test_http_front.py", "the table of sessions, seen through the endpoint"),
     "wf_mcp.edge.http_wire": ("edge/test_http_session.py", "the two ends of a session's dispatcher"),
     "wf_mcp.edge.streams": ("edge/test_stdio.py", "what both stdio sides share; the tests of each side run it"),
+    "wf_mcp.runtime.ports": ("contract/test_link.py", "what the runtime relies on, kept by the real link and its twin"),
     "wf_mcp.cli": ("interaction/test_cli.py", "the command line is tested as what users type"),
 }
 

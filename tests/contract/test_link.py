@@ -17,7 +17,7 @@ from tests.runtime.stage import HELLO, upstream
 from wf_mcp.core.config import ShutdownSettings, StdioTransport
 from wf_mcp.core.errors import LinkLost, NotServed, RelayedError, UpstreamTimeout, UpstreamUnavailable
 from wf_mcp.edge.upstream import SdkConnector
-from wf_mcp.runtime.ports import Connector, Link
+from wf_mcp.runtime.ports import Connector, Link, Sending
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
 
 
 async def call(link: Link, name: str, timeout: float | None = None, **params: Any) -> JsonObject:
-    return await link.request("tools/call", {"name": name, "arguments": {}, **params}, timeout=timeout)
+    return await link.request("tools/call", {"name": name, "arguments": {}, **params}, Sending(timeout=timeout))
 
 
 async def test_an_open_link_has_been_initialized(opened: Opened) -> None:
@@ -150,13 +150,13 @@ async def test_whoever_cancels_a_request_is_asked_once_why_and_the_link_stays(op
     async with opened(Hearing()) as link:
         async with anyio.create_task_group() as tasks:
             params = {"name": "slow", "arguments": {}}
-            tasks.start_soon(partial(link.request, "tools/call", params, cancel_reason=why))
+            tasks.start_soon(partial(link.request, "tools/call", params, Sending(cancel_reason=why)))
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
         assert asked == ["why"]
-        assert await link.request("tools/call", {"name": "quick"}, cancel_reason=why) == text("quick")
+        assert await link.request("tools/call", {"name": "quick"}, Sending(cancel_reason=why)) == text("quick")
         with pytest.raises(UpstreamTimeout):
-            await link.request("tools/call", {"name": "slow"}, timeout=0.05, cancel_reason=why)
+            await link.request("tools/call", {"name": "slow"}, Sending(timeout=0.05, cancel_reason=why))
     assert asked == ["why"]
 
 

@@ -1,6 +1,5 @@
 """Who sends a request: from the SDK's context to the runtime's `Caller` (design D4)."""
 
-import copy
 from typing import Any
 
 import anyio
@@ -9,7 +8,7 @@ from tests.edge.wire import HANDSHAKE, IDENTITY, envelope, handshake, hello, mod
 
 from wf_mcp.core.errors import InvalidParams
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.edge.callers import MODERN_SEEN, Callers, FrontSettings, is_modern, without_envelope
+from wf_mcp.edge.callers import MODERN_SEEN, Callers, FrontSettings, is_modern
 from wf_mcp.edge.clients import ModernPort, RequestPort, SessionSink
 from wf_mcp.runtime.audience import Audience, alone
 from wf_mcp.runtime.ports import Caller, Hello
@@ -183,27 +182,6 @@ def test_over_http_every_modern_request_is_a_client_of_its_own(ids: tuple[Any, A
     assert len({port.client for port in ports if port is not None}) == 2
 
 
-@pytest.mark.parametrize(
-    ("params", "expected"),
-    [
-        ({"name": "x", "_meta": {**envelope(ROOTS), "vendor": 1}}, {"name": "x", "_meta": {"vendor": 1}}),
-        ({"name": "x", "_meta": envelope()}, {"name": "x"}),
-    ],
-    ids=["beside others", "alone"],
-)
-def test_what_describes_the_clients_hop_ends_here(params: JsonObject, expected: JsonObject) -> None:
-    before = copy.deepcopy(params)
-    assert without_envelope(params) == expected
-    assert params == before
-
-
-@pytest.mark.parametrize(
-    "params", [{"name": "x"}, {"_meta": None}, {"_meta": []}, {"_meta": {}}, {"_meta": {"progressToken": 1}}], ids=repr
-)
-def test_params_without_an_envelope_stay_the_same_object(params: JsonObject) -> None:
-    assert without_envelope(params) is params
-
-
 async def test_a_client_keeps_the_form_of_names_that_it_got_at_initialize() -> None:
     async with anyio.create_task_group() as tasks:
         sink = SessionSink()
@@ -247,3 +225,10 @@ def test_of_modern_clients_each_is_remembered_once_and_the_latest_only() -> None
         callers.of(modern().context("tools/list", {"_meta": envelope(name=name)}))
     names = [each.name for each in callers.statuses()]
     assert names == [*(str(number) for number in range(1, MODERN_SEEN)), "0"]
+
+
+@pytest.mark.parametrize(("said", "level"), [("error", "error"), ("loud", None), (7, None), ([], None)], ids=repr)
+def test_a_log_level_that_there_is_not_asks_for_nothing(said: object, level: str | None) -> None:
+    """What goes to an upstream with the request has to be a level (2026-07-28 server/utilities/logging)."""
+    meta = {**envelope(), "io.modelcontextprotocol/logLevel": said}
+    assert callers_of("http").of(modern().context("tools/call", {"_meta": meta})).log_level == level

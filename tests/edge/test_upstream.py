@@ -20,7 +20,7 @@ from tests.runtime.stage import HELLO, upstream
 from wf_mcp.core.config import HttpTransport, ShutdownSettings, StdioTransport, Transport
 from wf_mcp.core.errors import LinkLost, NotServed, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
 from wf_mcp.edge.upstream import SdkConnector
-from wf_mcp.runtime.ports import Link
+from wf_mcp.runtime.ports import Link, Sending
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +73,7 @@ async def refused(transport: Transport, **settings: Any) -> str:
 
 
 async def call(link: Link, name: str, arguments: JsonObject | None = None, **options: Any) -> JsonObject:
-    return await link.request("tools/call", {"name": name, "arguments": arguments or {}}, **options)
+    return await link.request("tools/call", {"name": name, "arguments": arguments or {}}, Sending(**options))
 
 
 async def test_the_answer_to_initialize_is_kept_whole(tmp_path: Any) -> None:
@@ -236,7 +236,7 @@ async def test_a_version_that_we_do_not_speak_is_refused(version: object) -> Non
 async def test_over_http_configured_and_forwarded_headers_and_the_version_are_sent() -> None:
     with scripted() as script:
         async with linked(HttpTransport(script.url, {"x-key": "k"})) as link:
-            assert await link.request("x/echo", {"a": None}, headers={"authorization": "Bearer t"}) == {
+            assert await link.request("x/echo", {"a": None}, Sending(headers={"authorization": "Bearer t"})) == {
                 "echoed": {"a": None}
             }
             sent = script.headers_of("x/echo")

@@ -10,6 +10,7 @@ import anyio
 from tests.inbox import Inbox as Arrivals
 
 from wf_mcp.core.config import Upstream
+from wf_mcp.core.envelope import Envelope, Era
 from wf_mcp.core.errors import (
     METHOD_NOT_FOUND,
     LinkLost,
@@ -20,7 +21,7 @@ from wf_mcp.core.errors import (
 )
 from wf_mcp.core.kinds import KIND_OF_LIST
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.ports import Hello, Inbox, ProcessView
+from wf_mcp.runtime.ports import PLAIN, Hello, Inbox, ProcessView, Sending
 
 CAPABILITIES: JsonObject = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}, "completions": {}}
 
@@ -35,6 +36,7 @@ class Request:
     params: JsonObject
     timeout: float | None
     headers: Mapping[str, str]
+    envelope: Envelope | None = None
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Twin:
     links: list["TwinLink"] = field(default_factory=list)
     cancelled: list[tuple[str, str | None]] = field(default_factory=list)
     process: ProcessView | None = None
+    era: Era = "handshake"
 
     def __post_init__(self) -> None:
         self.may_start = anyio.Event()
@@ -127,6 +130,10 @@ class TwinLink:
         self._why = "it left"
 
     @property
+    def era(self) -> Era:
+        return self.twin.era
+
+    @property
     def initialized(self) -> JsonObject:
         info = {"name": self.twin.id, "version": "1.0"}
         answer = {"protocolVersion": self.hello.protocol_version, "capabilities": self.twin.capabilities}
@@ -136,18 +143,11 @@ class TwinLink:
     def process(self) -> ProcessView | None:
         return self.twin.process
 
-    async def request(
-        self,
-        method: str,
-        params: JsonObject | None,
-        *,
-        timeout: float | None = None,
-        headers: Mapping[str, str] | None = None,
-        cancel_reason: Callable[[], Awaitable[str | None]] | None = None,
-    ) -> JsonObject:
+    async def request(self, method: str, params: JsonObject | None, sending: Sending = PLAIN) -> JsonObject:
+        timeout, cancel_reason = sending.timeout, sending.cancel_reason
         if self._gone.is_set():
             raise LinkLost(self._why, started=False)
-        self.twin.requests.append(Request(method, dict(params or {}), timeout, dict(headers or {})))
+        self.twin.requests.append(Request(method, dict(params or {}), timeout, dict(sending.headers), sending.envelope))
         self.twin.arrivals.add({"method": method})
         outcome: list[JsonObject | WfMcpError] = []
         try:

@@ -20,6 +20,7 @@ from wf_mcp.core.events import (
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.ports import Asker
 from wf_mcp.runtime.questions import Translation
 from wf_mcp.runtime.session import State, UpstreamSession
 
@@ -53,7 +54,7 @@ async def test_a_request_is_relayed_as_it_is() -> None:
     twin = Twin("up")
     async with running(session_of(twin, timeout=7.0)) as session:
         params = {"name": "x", "arguments": {"a": None}, "x-future": 1}
-        assert await session.request("tools/call", params, headers={"h": "1"}) == text("up ran x")
+        assert await session.request("tools/call", params, Asker(headers={"h": "1"})) == text("up ran x")
         (request,) = twin.of("tools/call")
     assert (request.params, request.timeout, request.headers) == (params, 7.0, {"h": "1"})
     assert (session.calls, session.errors) == (1, 0)
@@ -231,7 +232,7 @@ async def test_progress_comes_back_under_the_callers_token_and_before_the_result
     twin.answers["tools/call"] = with_progress
     async with running(session_of(twin)) as session:
         params = {**CALL, "_meta": {"progressToken": "mine"}}
-        await session.request("tools/call", params, port=client)
+        await session.request("tools/call", params, Asker(port=client))
         assert client.heard == [(PROGRESS, {"progressToken": "mine", "progress": n}) for n in (1, 2, 3)]
 
 
@@ -252,7 +253,7 @@ async def test_what_an_upstream_says_during_a_call_reaches_its_caller_in_order()
 
     twin.answers["tools/call"] = talk
     async with running(session_of(twin)) as session:
-        await session.request("tools/call", CALL, port=client)
+        await session.request("tools/call", CALL, Asker(port=client))
     assert client.heard == [(LOG, {"data": 1}), ("notifications/x-vendor", {"any": "thing"}), (LOG, {"data": 2})]
 
 
@@ -296,7 +297,7 @@ async def test_a_question_goes_to_the_client_whose_call_is_in_flight() -> None:
     twin, client, answers = Twin("up"), TwinClient(roots_list={"roots": []}), list[JsonObject]()
     twin.answers["tools/call"] = asking(answers)
     async with running(session_of(twin)) as session:
-        await session.request("tools/call", CALL, port=client)
+        await session.request("tools/call", CALL, Asker(port=client))
     assert answers == [{"roots": []}]
     assert client.questions == [("roots/list", {})]
 
@@ -334,7 +335,7 @@ async def test_a_question_is_refused_while_two_clients_have_calls_in_flight() ->
         for client in clients:
 
             async def call(client: TwinClient = client) -> None:
-                await session.request("tools/call", CALL, port=client)
+                await session.request("tools/call", CALL, Asker(port=client))
 
             tasks.start_soon(call)
         await twin.asked("tools/call", times=2)
@@ -420,7 +421,7 @@ async def test_a_call_that_its_client_cancels_is_cancelled_upstream_with_the_cli
         async with anyio.create_task_group() as tasks:
 
             async def call() -> None:
-                await session.request("tools/call", CALL, port=client)
+                await session.request("tools/call", CALL, Asker(port=client))
 
             tasks.start_soon(call)
             await twin.asked("tools/call")

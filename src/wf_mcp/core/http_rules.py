@@ -6,9 +6,9 @@ Pure: strings in, verdicts out. `edge/http_front.py` reads the request and sends
 import functools
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-Era: TypeAlias = Literal["handshake", "modern"]
+from wf_mcp.core.envelope import Era
 
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"

@@ -18,13 +18,13 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     LOG_LEVEL_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.errors import InvalidParams
 from wf_mcp.core.hosts import Choice, Style, choose_names
+from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.reports import ClientStatus
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.clients import Client, ModernPort, RequestPort, SessionSink
@@ -38,11 +38,6 @@ STATE_KEY = "wf_mcp.client"
 """Where a connection's scratch state keeps its `Client`."""
 
 STDIO = "stdio"
-
-ENVELOPE = frozenset(
-    {PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY}
-)
-"""The `_meta` keys of a modern request that end at this hop (2026-07-28 basic/index § `_meta`)."""
 
 NAMES = "names"
 """The query parameter by which a client of the HTTP front asks for a form of names: `/mcp?names=safe`."""
@@ -130,6 +125,7 @@ class Callers:
             headers=_headers(ctx),
             port=RequestPort(client, ctx.session, ctx.request_id, connection) if ctx.request_id is not None else None,
             standing=client.port,
+            principal=_principal(ctx),
         )
 
     def _modern(self, ctx: Context) -> Caller:
@@ -141,15 +137,17 @@ class Callers:
         info = _object(meta.get(CLIENT_INFO_META_KEY))
         names = self._names(ctx, info)
         self._saw(info, names)
+        wanted = meta.get(LOG_LEVEL_META_KEY)
+        level = wanted if isinstance(wanted, str) and wanted in LEVELS else None
         return Caller(
             audience=alone(STDIO) if self._alone else audience,
-            hello=self._hello(capabilities, meta.get(CLIENT_INFO_META_KEY), LATEST_HANDSHAKE_VERSION),
+            hello=replace(self._hello(capabilities, info or None, LATEST_HANDSHAKE_VERSION), era="modern"),
             era="modern",
             style=names.style,
             headers=_headers(ctx),
-            port=ModernPort(key, ctx.session, ctx.request_id, meta.get(LOG_LEVEL_META_KEY))
-            if ctx.request_id is not None
-            else None,
+            port=ModernPort(key, ctx.session, ctx.request_id, level) if ctx.request_id is not None else None,
+            principal=_principal(ctx),
+            log_level=level,
         )
 
     def statuses(self) -> list[ClientStatus]:
@@ -185,16 +183,6 @@ class Callers:
 
     def _hello(self, capabilities: JsonObject, client_info: object, version: str) -> Hello:
         return Hello(capabilities, client_info if isinstance(client_info, dict) else self._settings.identity, version)
-
-
-def without_envelope(params: JsonObject) -> JsonObject:
-    """`params` without the fields of a 2026-07-28 envelope: they describe the client's hop to us (matrix C.3)."""
-    meta = params.get("_meta")
-    if not isinstance(meta, dict) or ENVELOPE.isdisjoint(meta):
-        return params
-    rest = {key: value for key, value in meta.items() if key not in ENVELOPE}
-    bare = {key: value for key, value in params.items() if key != "_meta"}
-    return {**bare, "_meta": rest} if rest else bare
 
 
 def is_modern(ctx: Context) -> bool:

@@ -21,7 +21,7 @@ from mcp_types import RequestId
 from wf_mcp.core.errors import NULL, NotServed, RelayedError
 from wf_mcp.core.events import Event, PromptsChanged, ResourcesChanged, ToolsChanged
 from wf_mcp.core.hosts import Choice
-from wf_mcp.core.levels import LEVELS, shows
+from wf_mcp.core.levels import shows
 from wf_mcp.core.notify import notifications_for
 from wf_mcp.core.outbox import Outbox
 from wf_mcp.core.wire import JsonObject
@@ -143,15 +143,15 @@ class StandingPort:
 class ModernPort:
     """A modern client during one of its requests: it can be told what belongs to the request, and never asked."""
 
-    def __init__(self, client: str, session: ServerSession, request_id: RequestId, log_level: object) -> None:
-        self._log_level = log_level if log_level in LEVELS else None
+    def __init__(self, client: str, session: ServerSession, request_id: RequestId, log_level: str | None) -> None:
+        self._log_level = log_level
         self._client = client
         self._session: Any = session
         self._request_id = request_id
 
     def _logs(self, params: JsonObject) -> bool:
         """Whether the request asked for log messages of this level (2026-07-28 server/utilities/logging)."""
-        return self._log_level is not None and shows(str(self._log_level), params.get("level"))
+        return self._log_level is not None and shows(self._log_level, params.get("level"))
 
     @property
     def client(self) -> str:

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import SERVER_INFO_META_KEY
 from pydantic import BaseModel
 
+from wf_mcp.core.envelope import without_envelope
 from wf_mcp.core.errors import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
@@ -31,7 +32,7 @@ from wf_mcp.core.kinds import KIND_OF_LIST, TOOLS
 from wf_mcp.core.merge import merged_capabilities, merged_instructions
 from wf_mcp.core.names import ADMIN
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.edge.callers import Callers, Context, is_modern, without_envelope
+from wf_mcp.edge.callers import Callers, Context, is_modern
 from wf_mcp.edge.error_watch import mcp_error
 from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.lists import Lists

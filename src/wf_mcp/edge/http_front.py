@@ -19,7 +19,8 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from wf_mcp.core import http_rules
-from wf_mcp.core.http_rules import Era, Refusal
+from wf_mcp.core.envelope import Era
+from wf_mcp.core.http_rules import Refusal
 from wf_mcp.edge.http_plain import (
     DisconnectedError,
     Header,

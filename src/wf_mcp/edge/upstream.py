@@ -5,7 +5,7 @@ Knows transports and the handshake; what is said over a link afterwards is the r
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -20,12 +20,13 @@ from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport, Upstream
+from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import NULL, LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.cancellations import Cancellations
 from wf_mcp.edge.channels import Channel, open_http, open_sse, open_stdio_channel
 from wf_mcp.edge.error_watch import ErrorWatch, mcp_error
-from wf_mcp.runtime.ports import Hello, Inbox, Link, ProcessView
+from wf_mcp.runtime.ports import PLAIN, Hello, Inbox, Link, ProcessView, Sending
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +35,6 @@ CANCELLED = "notifications/cancelled"
 
 CANCELLING = 5.0
 """Seconds for telling an upstream that a request is cancelled; one that stops reading must not hold up its caller."""
-
-CancelReason = Callable[[], Awaitable[str | None]]
 
 
 class SdkLink:
@@ -53,6 +52,11 @@ class SdkLink:
         self._gone = anyio.Event()
         self._initialized: JsonObject = {}
         self._why: str | None = None
+
+    @property
+    def era(self) -> Era:
+        """This link's era."""
+        return "handshake"
 
     @property
     def initialized(self) -> JsonObject:
@@ -105,22 +109,15 @@ class SdkLink:
         said = self._channel.trouble()
         return f"it answered initialize with error {error.code}: {error.message}" + (f" ({said})" if said else "")
 
-    async def request(
-        self,
-        method: str,
-        params: JsonObject | None,
-        *,
-        timeout: float | None = None,
-        headers: Mapping[str, str] | None = None,
-        cancel_reason: CancelReason | None = None,
-    ) -> JsonObject:
+    async def request(self, method: str, params: JsonObject | None, sending: Sending = PLAIN) -> JsonObject:
         """Send one request; see `Link.request`."""
+        timeout, cancel_reason = sending.timeout, sending.cancel_reason
         if self._gone.is_set():
             raise LinkLost(self._why or await self._channel.post_mortem(), started=False)
         request_id = self._next_id()
         # The dispatcher would give a reason of its own, so the cancellation is ours to send.
         opts: CallOptions = {
-            "headers": {**self._headers, **(headers or {})},
+            "headers": {**self._headers, **sending.headers},
             "request_id": request_id,
             "cancel_on_abandon": False,
         }

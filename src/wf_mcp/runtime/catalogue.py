@@ -15,7 +15,7 @@ from wf_mcp.core.errors import METHOD_NOT_FOUND, LinkLost, RelayedError, WfMcpEr
 from wf_mcp.core.kinds import KINDS, Kind, KindName
 from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.ports import Link
+from wf_mcp.runtime.ports import Link, Sending
 
 logger = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ class Catalogue:
         for _ in range(PAGE_CAP):
             params: JsonObject = {} if cursor is None else {"cursor": cursor}
             try:
-                result = await link.request(kind.method, params, timeout=PAGE_TIMEOUT)
+                result = await link.request(kind.method, params, Sending(timeout=PAGE_TIMEOUT))
             except RelayedError as error:
                 if error.code == METHOD_NOT_FOUND:
                     return (), None

@@ -12,7 +12,7 @@ from wf_mcp.core.views import Result
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.chain import apply_results, compose_interceptors
 from wf_mcp.plugin.types import CallInfo, CallInterceptor, CallRequest, OnFailure, Owned
-from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.ports import Caller, asking_for
 from wf_mcp.runtime.resolve import Resolver, Route
 
 TARGET = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -95,7 +95,7 @@ class Dispatch:
         params = map_related_task(params, lambda task: local_id(label, task) or task)
         headers = self._headers(caller, route)
         try:
-            return await route.session.request(method, params, port=caller.port, headers=headers)
+            return await route.session.request(method, params, asking_for(caller, headers))
         except RelayedError as error:
             raise RelayedError(error.code, error.message, _error_data(error.data, route, target)) from error
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from wf_mcp.core.config import Upstream
+from wf_mcp.core.envelope import Envelope, Era
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
 
@@ -15,11 +16,34 @@ Withdrawn = Callable[[], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What wf-mcp declares to an upstream at `initialize` (matrix D.2)."""
+    """What wf-mcp declares to an upstream for whom it opens a connection (matrix D.2).
+
+    `protocol_version` is for a handshake; `era` is the client's own, which is tried first where an upstream's is not
+    known (design D8).
+    """
 
     capabilities: JsonObject
     client_info: JsonObject
     protocol_version: str
+    era: Era = "handshake"
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How one request is to travel: its limit in seconds, headers beside the protocol's own, and who asks.
+
+    `cancel_reason` tells why the asker cancelled, if it said so. `envelope` is for modern upstreams, which are told who
+    asks with each request; without it the connection speaks for itself, as it was opened.
+    """
+
+    timeout: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cancel_reason: Callable[[], Awaitable[str | None]] | None = None
+    envelope: Envelope | None = None
+
+
+PLAIN = Sending()
+"""A request that needs nothing of the kind."""
 
 
 class Inbox(Protocol):
@@ -43,24 +67,24 @@ class Link(Protocol):
     """One negotiated connection to an upstream, alive until `closed` returns."""
 
     @property
-    def initialized(self) -> JsonObject:
-        """The upstream's `initialize` result, as it sent it."""
+    def era(self) -> Era:
+        """The era that was found to be the upstream's."""
         ...
 
-    async def request(
-        self,
-        method: str,
-        params: JsonObject | None,
-        *,
-        timeout: float | None = None,
-        headers: Mapping[str, str] | None = None,
-        cancel_reason: Callable[[], Awaitable[str | None]] | None = None,
-    ) -> JsonObject:
-        """Send one request and return its raw result; where the caller is cancelled, the upstream is told, with the
-        reason that `cancel_reason` gives.
+    @property
+    def initialized(self) -> JsonObject:
+        """The upstream's `initialize` result, as it sent it; a modern upstream's `server/discover` in that shape."""
+        ...
 
-        Raises `RelayedError` for the upstream's own error, `UpstreamTimeout` after `timeout` seconds, `LinkLost` when
-        the connection went away.
+    async def request(self, method: str, params: JsonObject | None, sending: Sending = PLAIN) -> JsonObject:
+        """Send one request and return its raw result; where the caller is cancelled, the upstream is told, with the
+        reason that `sending.cancel_reason` gives.
+
+        A modern link takes `resources/subscribe`, `resources/unsubscribe`, `logging/setLevel` and `ping` too, and does
+        what that era has in their place, so that the runtime asks every upstream in one way.
+
+        Raises `RelayedError` for the upstream's own error, `UpstreamTimeout` after `sending.timeout` seconds,
+        `LinkLost` when the connection went away.
         """
         ...
 
@@ -127,13 +151,40 @@ class Caller:
 
     `audience` says which sessions serve this caller (design D4). `port` addresses the client during this
     request, `standing` outside any request, where it alone owns the audience's sessions; both are `None` where that is
-    not possible.
+    not possible. `principal` is whose token it brought, `log_level` what this request wants of the upstream's log.
     """
 
     audience: Audience
     hello: Hello
-    era: Literal["handshake", "modern"] = "handshake"
+    era: Era = "handshake"
     style: Literal["dotted", "safe"] = "dotted"
     headers: Mapping[str, str] = field(default_factory=dict)
     port: ClientPort | None = None
     standing: ClientPort | None = None
+    principal: str | None = None
+    log_level: str | None = None
+
+    @property
+    def envelope(self) -> Envelope:
+        """Who asks, as a modern upstream is told with this request."""
+        return Envelope(self.hello.capabilities, self.hello.client_info, self.log_level)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """On whose behalf a session sends a request: where what belongs to it goes, headers that the upstream's config
+    asks for, and the envelope for a modern upstream.
+    """
+
+    port: ClientPort | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    envelope: Envelope | None = None
+
+
+NOBODY = Asker()
+"""wf-mcp itself."""
+
+
+def asking_for(caller: Caller, headers: Mapping[str, str] | None = None) -> Asker:
+    """The asker that stands for `caller`."""
+    return Asker(caller.port, headers or {}, caller.envelope)

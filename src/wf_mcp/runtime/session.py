@@ -24,7 +24,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.catalogue import Catalogue
 from wf_mcp.runtime.inbox import SessionInbox
-from wf_mcp.runtime.ports import ClientPort, Connector, Hello, Link, Withdrawn
+from wf_mcp.runtime.ports import NOBODY, Asker, ClientPort, Connector, Hello, Link, Sending, Withdrawn
 from wf_mcp.runtime.questions import Translation
 
 logger = logging.getLogger(__name__)
@@ -170,14 +170,7 @@ class UpstreamSession:
             await self._changed.wait()
         return self._link
 
-    async def request(
-        self,
-        method: str,
-        params: JsonObject,
-        *,
-        port: ClientPort | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> JsonObject:
+    async def request(self, method: str, params: JsonObject, asker: Asker = NOBODY) -> JsonObject:
         """Relay one request and return the upstream's raw result.
 
         Raises `RelayedError`, `UpstreamTimeout` or `UpstreamUnavailable`. Sent a second time only if the first
@@ -187,12 +180,12 @@ class UpstreamSession:
         try:
             link = await self.link()
             try:
-                return await self._send(link, method, params, port, headers)
+                return await self._send(link, method, params, asker)
             except LinkLost as lost:
                 if lost.started:
                     raise
                 # This task may know of the loss before the session's own does: the same link would refuse again.
-                return await self._send(await self.link(instead_of=link), method, params, port, headers)
+                return await self._send(await self.link(instead_of=link), method, params, asker)
         except LinkLost as lost:
             self.errors += 1
             raise self._lost(method, lost) from lost
@@ -208,18 +201,17 @@ class UpstreamSession:
             "It may have acted on the request; it is not sent again."
         )
 
-    async def _send(
-        self, link: Link, method: str, params: JsonObject, port: ClientPort | None, headers: Mapping[str, str] | None
-    ) -> JsonObject:
+    async def _send(self, link: Link, method: str, params: JsonObject, asker: Asker) -> JsonObject:
+        port = asker.port
+        sending = Sending(
+            timeout=self.upstream.settings.timeout,
+            headers=asker.headers,
+            cancel_reason=port.cancel_reason if port is not None else None,
+            envelope=asker.envelope,
+        )
         with self.inbox.calls.opened(port, params, self._spawn) as (call, params_here):
             try:
-                result = await link.request(
-                    method,
-                    params_here,
-                    timeout=self.upstream.settings.timeout,
-                    headers=headers,
-                    cancel_reason=port.cancel_reason if port is not None else None,
-                )
+                result = await link.request(method, params_here, sending)
             finally:
                 await call.settled()
             if "task" in params and isinstance(result.get("task"), dict):
@@ -250,7 +242,7 @@ class UpstreamSession:
 
     async def _again(self, link: Link, method: str, params: JsonObject) -> None:
         try:
-            await link.request(method, params, timeout=self.upstream.settings.init_timeout)
+            await link.request(method, params, Sending(timeout=self.upstream.settings.init_timeout))
         except (RelayedError, UpstreamTimeout) as error:
             logger.warning("upstream %s did not take %s again: %s", self.upstream.id, method, error)
 

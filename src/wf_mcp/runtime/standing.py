@@ -8,7 +8,7 @@ from wf_mcp.core.errors import InvalidParams, WfMcpError
 from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.mounts import Mounts
-from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.ports import Caller, asking_for
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import State, UpstreamSession
 
@@ -34,7 +34,7 @@ class Standing:
         if not first and not route.session.inbox.owned:
             return {}
         try:
-            return await route.session.request("resources/subscribe", local, port=caller.port)
+            return await route.session.request("resources/subscribe", local, asking_for(caller))
         except WfMcpError:
             wishes.unsubscribe(route.local, caller.audience.client)
             raise
@@ -46,7 +46,7 @@ class Standing:
         last = route.session.inbox.wishes.unsubscribe(route.local, caller.audience.client)
         if not last and not route.session.inbox.owned:
             return {}
-        return await route.session.request("resources/unsubscribe", local, port=caller.port)
+        return await route.session.request("resources/unsubscribe", local, asking_for(caller))
 
     async def set_level(self, caller: Caller, params: JsonObject) -> JsonObject:
         """`logging/setLevel` for every session of the caller, those that are opened later included.
@@ -95,7 +95,7 @@ async def _set_level(session: UpstreamSession, params: JsonObject, caller: Calle
     before = wishes.level
     wishes.set_level(caller.audience.client, str(params["level"]))
     if session.state is State.READY and session.offers("logging") and (wishes.level != before or session.inbox.owned):
-        await session.request("logging/setLevel", {**params, "level": wishes.level}, port=caller.port)
+        await session.request("logging/setLevel", {**params, "level": wishes.level}, asking_for(caller))
 
 
 def _uri(params: JsonObject) -> str:

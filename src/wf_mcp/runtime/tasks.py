@@ -14,7 +14,7 @@ from wf_mcp.runtime.catalogue import PAGE_CAP
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
-from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.ports import Caller, asking_for
 from wf_mcp.runtime.resolve import Route
 from wf_mcp.runtime.session import UpstreamSession
 
@@ -69,7 +69,7 @@ class Tasks:
         meta: JsonObject | None = None
         params: JsonObject = {}
         for _ in range(PAGE_CAP):
-            page = await session.request("tasks/list", params, port=caller.port)
+            page = await session.request("tasks/list", params, asking_for(caller))
             meta = merged_meta(meta, page.get("_meta"))
             found += map_task(page, lambda task: public_id(mount.label, task)).get("tasks") or []
             cursor = page.get("nextCursor")

@@ -12,7 +12,7 @@ from wf_mcp.core.errors import WfMcpError
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TOOLS, Kind
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.ports import Link
+from wf_mcp.runtime.ports import Link, Sending
 
 PAGES = 1000
 """Pages of one list that are followed; a cursor that leads in a circle must not do so for ever."""
@@ -122,7 +122,7 @@ class Verifier:
     async def _outcome(self, link: Link, method: str, params: JsonObject) -> JsonObject:
         """An answer as one value, whether it is a result or an error."""
         try:
-            return {"result": await link.request(method, params, timeout=self._timeout)}
+            return {"result": await link.request(method, params, Sending(timeout=self._timeout))}
         except WfMcpError as error:
             said = {"code": error.code, "message": error.message}
             return {"error": said if error.data is None else {**said, "data": error.data}}
