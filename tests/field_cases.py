@@ -581,7 +581,11 @@ _SECURITY_AND_HOSTS = {
         later="no admin tool adds an upstream yet: there are four, and they read and reload",
     ),
     "F90": _case(
-        "a host that forgets its session", "interaction/test_http_front.py::test_a_host_that_forgets_its_session"
+        "a host that forgets its session",
+        "interaction/test_http_front.py::test_a_host_that_forgets_its_session",
+        "interaction/test_sessionless.py::test_the_path",
+        "interaction/test_sessionless.py::test_hosts_of_the_table",
+        "interaction/test_sessionless.py::test_a_thousand_requests",
     ),
     "F91": _case(
         "a newer revision at initialize",

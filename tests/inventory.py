@@ -9,6 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.matrix import show_asking, show_flow, show_plain
+from tests.matrix.cells import CELLS, COLUMNS
+from tests.matrix.features import FEATURES
+
+MATRIX = (show_plain, show_asking, show_flow)
+"""The modules of the matrix, in the order of its rows; their import fills `FEATURES`."""
+
 TESTS = Path(__file__).parent
 DOCS = TESTS.parent / "docs"
 PAGE = DOCS / "inventory.md"
@@ -57,8 +64,35 @@ def page() -> str:
     parts = [HEAD.read_text(encoding="utf-8").rstrip()]
     for area, lines in areas.items():
         parts.append("\n".join([f"### {area}", "", "| row | observed | by |", "| --- | --- | --- |", *lines]))
+    parts.append(eras())
     parts.append(TAIL.read_text(encoding="utf-8").rstrip())
     return "\n\n".join(parts) + "\n"
+
+
+def eras() -> str:
+    """The matrix: every feature by the client's and the upstream's era, and the clauses for cells that cannot have it.
+
+    Over stdio and over HTTP each cell is the same; `tests/matrix/test_matrix.py` runs all of them.
+    """
+    columns = {cell.eras: cell for cell in CELLS}
+    notes: list[str] = []
+    lines = []
+    places = [module.__name__ for module in MATRIX]
+    for each in sorted(FEATURES.values(), key=lambda feature: places.index(feature.show.__module__)):
+        said = [each.said(columns[eras]) for eras in COLUMNS]
+        notes = list(dict.fromkeys([*notes, *(text for text in said if text != "works")]))
+        marks = ["works" if text == "works" else f"[{notes.index(text) + 1}]" for text in said]
+        lines.append(f"| {each.name} | {' | '.join(marks)} |")
+    head = [
+        "## Eras",
+        "",
+        "Client era → upstream era (`hs`: handshake, up to 2025-11-25; `modern`: 2026-07-28), over stdio and HTTP;",
+        "`tests/matrix/test_matrix.py` runs each cell over both.",
+        "",
+        f"| feature | {' | '.join(COLUMNS)} |",
+        f"| --- |{' --- |' * len(COLUMNS)}",
+    ]
+    return "\n".join([*head, *lines, "", *(f"[{number}] {text}  " for number, text in enumerate(notes, 1))])
 
 
 if __name__ == "__main__":

@@ -31,6 +31,12 @@ ANSWERS: dict[str, JsonObject] = {
 }
 
 
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"} | dict.fromkeys(
+    ("tasks/get", "tasks/update", "tasks/cancel"), "taskId"
+)
+"""By method: the param that the header `Mcp-Name` repeats."""
+
+
 class RawError(Exception):
     """A JSON-RPC error, exactly as received."""
 
@@ -51,7 +57,10 @@ class RawClient:
         self.hello: JsonObject = {}
         self.answers: dict[str, JsonObject] = dict(ANSWERS)
         self.link: Any = None
+        self.extra_headers: dict[str, str] = {}
+        """Sent with every modern request over HTTP, such as `mcp-param-region`."""
         self.ids: Iterator[int | str] = itertools.count(1)
+        self.last_id: int | str = 0
         self._replies: dict[int | str, tuple[anyio.Event, list[JsonObject]]] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
 
@@ -67,7 +76,7 @@ class RawClient:
             return await self._request(method, params)
 
     async def _request(self, method: str, params: JsonObject | None) -> JsonObject:
-        request_id = next(self.ids)
+        request_id = self.last_id = next(self.ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         params = self._stamped(params)
         if params is not None:
@@ -87,6 +96,13 @@ class RawClient:
         await self.link.send(
             message if params is None else {**message, "params": params}, self._headers(method, params)
         )
+
+    async def cancel(self, request_id: int | str, reason: str) -> None:
+        """Cancels a request as era and transport have it: by a notification, or by closing its stream."""
+        if self.era == "modern" and isinstance(self.link, HttpLink):
+            self.link.hang_up(request_id)
+        else:
+            await self.notify("notifications/cancelled", {"requestId": request_id, "reason": reason})
 
     async def call(self, name: str, arguments: JsonObject | None = None, *, seconds: float = 30) -> JsonObject:
         """`tools/call`."""
@@ -166,8 +182,8 @@ class RawClient:
             return (
                 {} if method == "initialize" else {"mcp-protocol-version": self.hello.get("protocolVersion", HANDSHAKE)}
             )
-        headers = {"mcp-protocol-version": MODERN, "mcp-method": method}
-        name = (params or {}).get("uri" if method == "resources/read" else "name")
+        headers = {"mcp-protocol-version": MODERN, "mcp-method": method, **self.extra_headers}
+        name = (params or {}).get(NAMED.get(method, ""))
         return headers if name is None else {**headers, "mcp-name": name}
 
     async def greet(self) -> None:

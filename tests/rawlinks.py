@@ -119,6 +119,7 @@ class HttpLink:
         self._http, self._url, self._take, self._tasks = http, url, take, tasks
         self._session: dict[str, str] = {}
         self.statuses: list[int] = []
+        self._open: dict[Any, anyio.CancelScope] = {}
 
     @classmethod
     @asynccontextmanager
@@ -139,7 +140,16 @@ class HttpLink:
         if message.get("method") == "initialize" or "id" not in message:
             await self._post(message, headers)
         else:
-            self._tasks.start_soon(self._post, message, headers)
+            self._tasks.start_soon(self._ask, message, headers)
+
+    async def _ask(self, message: JsonObject, headers: dict[str, str]) -> None:
+        with self._open.setdefault(message["id"], anyio.CancelScope()):
+            await self._post(message, headers)
+        del self._open[message["id"]]
+
+    def hang_up(self, request_id: Any) -> None:
+        """Close the response stream of one request, which cancels it in the modern era."""
+        self._open[request_id].cancel()
 
     async def delete(self) -> int:
         """Ends the session at the server; the HTTP status."""

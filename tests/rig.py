@@ -118,6 +118,22 @@ class Rig:
         self._upstreams[name] = Upstream(name, argv, record, url)
         return self._upstreams[name]
 
+    def full(self, name: str, era: Era = "modern", front: Front = "stdio", *flags: str, **entry: Any) -> Upstream:
+        """Adds the upstream that can do everything, of either era, over stdio or HTTP; it records what it sees."""
+        slug = f"{len(self._upstreams)}-full"
+        record = self.folder / f"{slug}.record.jsonl"
+        argv = servers.full(front, "--era", era, "--record", str(record), *flags)
+        if front == "stdio":
+            self.entries[name] = {"command": argv[0], "args": argv[1:], **entry}
+            self._upstreams[name] = Upstream(name, argv, record)
+            return self._upstreams[name]
+        process = self.spawn(argv, slug, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        url = f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        self.entries[name] = {"type": "http", "url": url, **entry}
+        self._upstreams[name] = Upstream(name, argv, record, url)
+        return self._upstreams[name]
+
     def command(self, name: str, argv: list[str], **entry: Any) -> Endpoint:
         """Adds any stdio upstream by its command, and gives the direct way to it."""
         self.entries[name] = {"command": argv[0], "args": argv[1:], **entry}

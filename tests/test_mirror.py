@@ -16,6 +16,7 @@ ELSEWHERE = {
     "wf_mcp.core.config_resolve": ("core/test_config_entry.py", "a step of reading one entry, seen through that entry"),
     "wf_mcp.edge.reaper_main": ("edge/test_reaper.py", "a program of its own, run as one by its starter's tests"),
     "wf_mcp.edge.http_guard": ("edge/test_serving.py", "a sentence around the guard, seen through the whole front"),
+    "wf_mcp.edge.http_exchanges": ("edge/test_http_modern.py", "how they end, seen through the endpoint"),
     "wf_mcp.edge.http_plain": ("edge/test_http_front.py", "bodies and refusals, seen through the endpoint"),
     "wf_mcp.edge.http_sessions": ("edge/test_http_front.py", "the table of sessions, seen through the endpoint"),
     "wf_mcp.edge.http_wire": ("edge/test_http_session.py", "the two ends of a session's dispatcher"),

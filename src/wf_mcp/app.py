@@ -21,16 +21,21 @@ from wf_mcp.edge.admin import register
 from wf_mcp.edge.auth import ConfiguredTokens
 from wf_mcp.edge.callers import Callers, FrontSettings
 from wf_mcp.edge.clients import SessionSink
+from wf_mcp.edge.era_memory import ERAS, EraMemory
 from wf_mcp.edge.fallbacks import Fallbacks
+from wf_mcp.edge.folders import state_dir
 from wf_mcp.edge.front import Backstage, WireLane
+from wf_mcp.edge.input_schemas import ParamHeaderCheck
 from wf_mcp.edge.lists import Lists
 from wf_mcp.edge.serving import build_server, install
+from wf_mcp.edge.sessionless import SessionlessRules
 from wf_mcp.edge.upstream import SdkConnector
 from wf_mcp.plugin.manager import Plugins, build_plugins, log_failure
 from wf_mcp.plugin.types import AdminTool, CallInterceptor, EventSink, Owned
 from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.dispatch import Dispatch
+from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.operator import Operator, Replacement
@@ -84,7 +89,8 @@ class App:
         self.sessions = SessionSink()
         self.plugins = self._load_plugins(config)
         self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
-        connector = SdkConnector(lambda: self.operator.config.shutdown, chain_of(config, env))
+        eras = EraMemory(state_dir(env) / ERAS)
+        connector = SdkConnector(lambda: self.operator.config.shutdown, chain_of(config, env), eras)
         self.mounts = Mounts(connector, self.plugins, self.bus.publish, IDENTITY)
         shelves = Shelves(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
         self.listings = Listings(self.mounts, shelves)
@@ -111,11 +117,13 @@ class App:
         )
         resolver = Resolver(self.mounts, shelves, self.listings)
         self.standing = Standing(self.mounts, resolver)
+        self.listeners = Listeners(self.mounts, resolver)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed)
         self.callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
         self.server = self._build_server(config)
         self._unplug = self._plug(self._offered(self.plugins))
         self.bus.add(self.sessions)
+        self.bus.add(self.listeners)
 
     def _load_plugins(self, config: Config) -> Plugins:
         def failed(plugin: str, hook: str, error: Exception) -> None:
@@ -175,13 +183,14 @@ class App:
                 dispatch=self.dispatch,
                 standing=self.standing,
                 tasks=Tasks(self.mounts, self.dispatch),
+                listeners=self.listeners,
                 identity=IDENTITY,
                 admin=self._admin_served,
                 fallbacks=Fallbacks(lambda: self.operator.config.tools.fallback, self.dispatch, self._mask),
                 mask=self._mask,
             )
         )
-        install(server, lane)
+        install(server, SessionlessRules(), ParamHeaderCheck(self.callers, self.listings), lane)
         return server
 
     def _mask(self, text: str) -> str:

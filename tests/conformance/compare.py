@@ -29,12 +29,10 @@ def lost(direct: Report, proxied: Report, scenarios: Iterable[str], exceptions: 
 
 def _wanted(scenario: str, direct: Outcome, after: Outcome, exceptions: Exceptions) -> Iterator[tuple[str, str]]:
     """The checks to look at, each with the status it should have; what the suite only notes is not looked at."""
-    for check, status in direct.checks.items():
-        if status == "SUCCESS":
-            yield check, exceptions.get((scenario, check), (status, ""))[0]
-    for check, _ in after.told():
-        if direct.checks.get(check) != "SUCCESS":
-            yield check, direct.checks.get(check, "not made")
+    succeeded = [check for check, status in direct.checks.items() if status == "SUCCESS"]
+    excepted = [check for each, check in exceptions if each == scenario]
+    for check in dict.fromkeys([*succeeded, *(check for check, _ in after.told()), *excepted]):
+        yield check, exceptions.get((scenario, check), (direct.checks.get(check, "not made"), ""))[0]
 
 
 def table(columns: Mapping[str, Report], scenarios: Iterable[str]) -> str:

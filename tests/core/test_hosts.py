@@ -20,6 +20,7 @@ def test_every_row_names_a_public_source_for_each_of_its_facts(host: Host) -> No
         "limit": host.name_limit,
         "resources": host.reads_resources,
         "old list": host.keeps_tools,
+        "session": host.echoes_session,
     }
     told = {word.strip() for group in re.findall(r"\(([^)]*)\)", host.source) for word in group.split(",")}
     assert {fact for fact, value in facts.items() if value is not None} == told - {"its name only"}
@@ -56,6 +57,7 @@ def test_no_name_belongs_to_two_hosts() -> None:
         ("windsurf-client", "Windsurf"),
         ("Cline", "Cline"),
         ("Roo-Code (via mcp-remote 0.1.37)", "Roo Code"),
+        ("opencode", "OpenCode"),
         ("Zed", "Zed"),
         ("mcp-inspector-tui", "MCP Inspector"),
         ("inspector-cli", "MCP Inspector"),

@@ -119,6 +119,7 @@ def test_every_refusal_has_its_status() -> None:
         "UNPARSABLE": 400,
         "NOT_A_MESSAGE": 400,
         "BATCH": 400,
+        "NO_ANSWERS": 400,
         "BAD_VERSION": 400,
         "NO_SESSION": 400,
         "UNKNOWN_EVENT": 400,

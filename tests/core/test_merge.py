@@ -6,7 +6,6 @@ from wf_mcp.core.merge import INSTRUCTIONS_CAP, Offer, merged_capabilities, merg
 from wf_mcp.core.wire import JsonObject
 
 CHANGES = {"listChanged": True}
-NONE = {"listChanged": False}
 
 
 @pytest.mark.parametrize(
@@ -71,12 +70,17 @@ def test_tasks_are_offered_with_what_all_who_have_them_can(
     assert "tasks" not in merged_capabilities(known, own_tools=False, modern=True)
 
 
-def test_modern_clients_are_promised_no_notifications_and_no_logging() -> None:
+def test_modern_clients_are_promised_what_they_can_listen_to_and_the_logs_of_their_requests() -> None:
     offers = [Offer("a", {"tools": {}, "resources": {"subscribe": True}, "logging": {}, "completions": {}})]
     assert merged_capabilities(offers, own_tools=False, modern=True) == {
-        "tools": NONE,
-        "resources": {"listChanged": False, "subscribe": False},
+        "tools": CHANGES,
+        "resources": {"listChanged": True, "subscribe": True},
         "completions": {},
+        "logging": {},
+    }
+    without = [Offer("a", {"resources": {"subscribe": False}})]
+    assert merged_capabilities(without, own_tools=False, modern=True) == {
+        "resources": {"listChanged": True, "subscribe": False}
     }
 
 

@@ -19,6 +19,7 @@ def test_every_host_is_on_the_page_with_its_facts_and_their_sources() -> None:
             shown(host.reads_resources),
             shown(host.keeps_tools),
             shown(host.name_limit),
+            shown(host.echoes_session),
             host.source,
         ]
         for host in HOSTS

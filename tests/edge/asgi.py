@@ -12,22 +12,28 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
 from tests.inbox import eventually
 
+from wf_mcp.core.errors import NULL
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.error_watch import mcp_error
+from wf_mcp.edge.http_exchanges import stopping_of
 from wf_mcp.edge.http_front import HttpFront
 from wf_mcp.edge.http_sessions import HttpLimits
 from wf_mcp.edge.http_stream import Pace
 from wf_mcp.edge.seams import connection_of, low_level_server, request_channel_of
 from wf_mcp.edge.serving import build_server
+from wf_mcp.edge.sessionless import SessionlessRules
 
 POST_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+ENVELOPE = {PROTOCOL_VERSION_META_KEY: "2026-07-28", CLIENT_CAPABILITIES_META_KEY: {}}
 QUICK = Pace(patience=5.0, comment=5.0, stall=5.0)
 
 
 @dataclass(frozen=True)
 class SentEvent:
-    """One event of a stream as it was sent."""
+    """One event of a stream as it was sent; `id` empty for one without."""
 
     id: str
     data: Any
@@ -38,12 +44,21 @@ class Hit:
     """One HTTP request and what came back so far. `reads` cleared: the client takes nothing more."""
 
     def __init__(
-        self, method: str, headers: Mapping[str, str], body: bytes = b"", *, user: str | None = None, path: str = "/mcp"
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        user: str | None = None,
+        path: str = "/mcp",
+        address: str | None = None,
     ) -> None:
         lines = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         self.scope: JsonObject = {"type": "http", "method": method, "path": path, "headers": lines, "query_string": b""}
         if user is not None:
             self.scope["user"] = AuthenticatedUser(AccessToken(token="t", client_id=user, scopes=[]))
+        if address is not None:
+            self.scope["client"] = (address, 1)
         self.status = 0
         self.headers: dict[str, str] = {}
         self.data = bytearray()
@@ -90,7 +105,7 @@ class Hit:
             fields = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
             if fields:
                 data = fields["data"]
-                found.append(SentEvent(fields["id"], json.loads(data) if data else None, fields.get("retry")))
+                found.append(SentEvent(fields.get("id", ""), json.loads(data) if data else None, fields.get("retry")))
         return found
 
     @property
@@ -167,6 +182,24 @@ class Script:
         """Asks the client on the request's own stream."""
         return {"answer": await request_channel_of(ctx.session).send_raw_request("client/ask", params)}
 
+    async def test_until_stop(self, ctx: Any, params: JsonObject) -> Any:
+        """Goes on until the front stops."""
+        await request_channel_of(ctx.session).notify("notifications/test", {"on": True})
+        stopping = stopping_of(connection_of(ctx.session))
+        assert stopping is not None
+        await stopping.wait()
+        return {"stopped": True}
+
+    async def test_fail(self, ctx: Any, params: JsonObject) -> Any:
+        """Fails in one of several ways."""
+        match params["how"]:
+            case "defect":
+                raise ValueError("secret")
+            case "no json":
+                return {"value": object()}
+            case code:
+                raise mcp_error(code, "said", NULL)
+
     async def test_suspend(self, ctx: Any, params: JsonObject) -> Any:
         """Ends its own stream, and goes on."""
         await ctx.close_sse_stream()
@@ -201,6 +234,16 @@ class Guest:
         """Start one request of the protocol."""
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         return self.post(message if params is None else {**message, "params": params}, **headers)
+
+    def modern(self, method: str, params: JsonObject | None = None, request_id: Any = 1, **headers: str | None) -> Hit:
+        """Start one request of 2026-07-28; `headers` with `_` for `-`, those that are None left out."""
+        params = params or {}
+        meta = {**ENVELOPE, **params.get("_meta", {})}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {**params, "_meta": meta}}
+        lines: dict[str, str | None] = {**POST_HEADERS, "mcp-protocol-version": "2026-07-28", "mcp-method": method}
+        lines |= {name.replace("_", "-"): value for name, value in headers.items()}
+        kept = {name: value for name, value in lines.items() if value is not None}
+        return self.hit("POST", kept, json.dumps(message).encode())
 
     async def tell(self, method: str, params: JsonObject | None = None) -> Hit:
         """A notification."""
@@ -238,12 +281,14 @@ class Place:
 
 
 @asynccontextmanager
-async def place(limits: HttpLimits | None = None, pace: Pace = QUICK) -> AsyncIterator[Place]:
+async def place(
+    limits: HttpLimits | None = None, pace: Pace = QUICK, *, stateless: bool = False
+) -> AsyncIterator[Place]:
     """A front for the time of the block."""
     server = low_level_server(build_server("1"))
     script = Script()
-    server.middleware.insert(0, script)
-    front = HttpFront(server, lambda: limits or HttpLimits(), pace)
+    server.middleware[:0] = [SessionlessRules(), script]
+    front = HttpFront(server, lambda: limits or HttpLimits(), pace, stateless=stateless)
     with anyio.fail_after(30):
         async with front.running(), anyio.create_task_group() as tasks:
             yield Place(front, script, tasks)

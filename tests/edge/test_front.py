@@ -65,9 +65,9 @@ async def test_discover_says_what_modern_clients_get() -> None:
     async with face(alpha()) as f:
         answer = await f.ask(modern(), "server/discover")
     assert answer["capabilities"] == {
-        "tools": {"listChanged": False},
-        "prompts": {"listChanged": False},
-        "resources": {"listChanged": False, "subscribe": False},
+        "tools": {"listChanged": True},
+        "prompts": {"listChanged": True},
+        "resources": {"listChanged": True, "subscribe": False},
         "completions": {},
     }
     assert (answer["resultType"], answer["ttlMs"], answer["cacheScope"]) == ("complete", 0, "private")
@@ -151,11 +151,11 @@ async def test_notifications_go_on_whatever_they_are_called() -> None:
         assert await f.ask(handshake(), "tools/call", {}, request_id=None) == {"answered": "by FastMCP"}
 
 
-async def test_what_is_not_served_says_why() -> None:
+async def test_a_handshake_client_cannot_listen() -> None:
     async with face(alpha()) as f:
         error = await error_of(f, await f.arrive(), "subscriptions/listen", {})
     assert error.code == -32601
-    assert error.message.startswith("subscriptions/listen: wf-mcp ")
+    assert error.message == "subscriptions/listen is not a method of 2025-11-25"
 
 
 OF_HANDSHAKE_CLIENTS = (
@@ -424,3 +424,21 @@ async def test_resources_are_listed_under_their_public_addresses() -> None:
         templates = await f.ask(visitor, "resources/templates/list")
     assert [each["uri"] for each in listed["resources"]] == ["demo://alpha/r"]
     assert [each["uriTemplate"] for each in templates["resourceTemplates"]] == ["demo://alpha/{x}"]
+
+
+async def test_a_modern_client_may_reuse_what_a_modern_upstream_allows_but_nothing_that_came_of_answers() -> None:
+    twin = Twin("alpha", era="modern", capabilities={"resources": {"listChanged": True}})
+    allowed = {"ttlMs": 5000, "cacheScope": "public"}
+    twin.give("resources/list", {"resources": [resource("demo://r")], **allowed})
+    twin.give("resources/read", {"contents": [{"uri": "demo://r", "text": "x"}], "resultType": "complete", **allowed})
+    async with face(twin) as f:
+        listed = await f.ask(modern(), "resources/list")
+        read = await f.ask(modern(), "resources/read", {"uri": "demo://alpha/r"})
+        retried = await f.ask(modern(), "resources/read", {"uri": "demo://alpha/r", "inputResponses": {}})
+        twin.give(
+            "resources/read", {"resultType": "input_required", "inputRequests": {}, "requestState": "s", **allowed}
+        )
+        interim = await f.ask(modern(), "resources/read", {"uri": "demo://alpha/r"})
+        discovered = await f.ask(modern(), "server/discover")
+    hints = [{key: result.get(key) for key in CACHE} for result in (listed, read, retried, interim, discovered)]
+    assert hints == [allowed, allowed, CACHE, dict.fromkeys(CACHE), CACHE]

@@ -3,13 +3,11 @@
 import json
 from typing import Any
 
-import anyio
 import pytest
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
 from tests.edge.asgi import POST_HEADERS, Guest, Hit, Place, place
 from tests.inbox import JsonObject, eventually
 
-from wf_mcp.edge.http_plain import read_body, replay
 from wf_mcp.edge.http_sessions import HttpLimits
 
 pytestmark = pytest.mark.anyio
@@ -224,7 +222,7 @@ def modern(guest: Guest, method: str = "ping", headers: dict[str, str] | None = 
     return guest.hit("POST", {**POST_HEADERS, **lines}, json.dumps(body).encode())
 
 
-async def test_a_modern_request_goes_to_the_sdk_and_opens_no_session() -> None:
+async def test_a_modern_request_opens_no_session() -> None:
     async with place() as here:
         hit = await modern(here.guest(), "test/echo").end()
         assert (hit.status, hit.json["result"]["echo"]) == (200, {"_meta": ENVELOPE})
@@ -298,15 +296,6 @@ async def test_stopping_ends_streams_waits_for_calls_and_answers_those_that_take
 
 
 # -- bodies ----------------------------------------------------------------------------------------------------------
-
-
-async def test_a_body_is_read_once_and_can_be_read_again() -> None:
-    hit = Hit("POST", {}, b"ab")
-    again = replay(await read_body(hit.receive, 10), hit.receive)
-    assert await again() == {"type": "http.request", "body": b"ab", "more_body": False}
-    hit.gone.set()
-    with anyio.fail_after(5):
-        assert (await again())["type"] == "http.disconnect"
 
 
 async def test_a_client_that_leaves_within_its_body_gets_nothing() -> None:

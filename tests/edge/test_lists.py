@@ -6,6 +6,7 @@ from tests.runtime.memory import Twin, prompt, resource, tool
 from tests.runtime.stage import caller, config, stage, upstream
 
 from wf_mcp.core.config import NamesSettings
+from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import InvalidParams
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TOOLS
 from wf_mcp.core.wire import JsonObject
@@ -14,6 +15,7 @@ from wf_mcp.edge.lists import PARTIAL, Lists
 pytestmark = pytest.mark.anyio
 
 OWN = [tool("wf.admin.status")]
+ERA_OF: dict[str, Era] = {"new": "modern", "old": "handshake"}
 SAFE = caller(style="safe")
 
 
@@ -113,3 +115,33 @@ async def test_an_item_of_an_upstream_is_never_changed_by_the_form_of_names() ->
         await lists.answer(SAFE, TOOLS, None, OWN)
         assert s.twin("alpha").tools == [tool(name) for name in "abcde"]
     assert [tool("wf.admin.status")] == OWN
+
+
+async def test_a_handshake_client_gets_of_a_modern_upstreams_list_what_it_can_hold() -> None:
+    """An output schema that is not of an object (matrix D.3), and whose server it was, are of 2026-07-28 only."""
+    twins = [Twin(name, era=era, tools=[tool("x", outputSchema={"type": "array"})]) for name, era in ERA_OF.items()]
+    meta = {"io.modelcontextprotocol/serverInfo": {"name": "new"}, "vendor": 1}
+    twins[0].give("tools/list", {"tools": twins[0].tools, "_meta": meta, "resultType": "complete", "ttlMs": 1})
+    async with stage(*twins) as s:
+        lists = Lists(s.listings, lambda: None)
+        old = await lists.answer(caller(), TOOLS, None, [])
+        new = await lists.answer(caller(era="modern"), TOOLS, None, [])
+        again = await lists.answer(caller(), TOOLS, None, [])
+    assert [(item["name"], "outputSchema" in item) for item in old["tools"]] == [("new.x", False), ("old.x", True)]
+    assert [(item["name"], "outputSchema" in item) for item in new["tools"]] == [("new.x", True), ("old.x", True)]
+    assert old["_meta"] == {"vendor": 1}
+    assert again == old
+
+
+async def test_a_modern_client_is_told_on_every_page_how_long_the_list_holds() -> None:
+    twin = Twin("alpha", era="modern", capabilities={"tools": {"listChanged": True}})
+    twin.give("tools/list", {"tools": [tool("a"), tool("b")], "ttlMs": 5000, "cacheScope": "public"})
+    modern = caller(era="modern")
+    async with stage(twin) as s:
+        lists = Lists(s.listings, lambda: 1)
+        first = await lists.answer(modern, TOOLS, None, [])
+        second = await lists.answer(modern, TOOLS, first["nextCursor"], [])
+        assert [(page["ttlMs"], page["cacheScope"]) for page in (first, second)] == [(5000, "public")] * 2
+        with_own = await lists.answer(modern, TOOLS, None, OWN)
+        assert (with_own["ttlMs"], with_own["cacheScope"]) == (5000, "private")
+        assert "ttlMs" not in await lists.answer(caller(), TOOLS, None, [])

@@ -184,6 +184,7 @@ async def face(
             dispatch=s.dispatch,
             standing=s.standing,
             tasks=s.tasks,
+            listeners=s.listeners,
             identity=IDENTITY,
             admin=lambda: admin,
             fallbacks=Fallbacks(lambda: fallback, s.dispatch, mask),

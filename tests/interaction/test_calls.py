@@ -47,16 +47,6 @@ async def test_a_modern_client_s_question_is_an_error_not_a_silence(rig: Rig) ->
     assert answer["error"]["message"]
 
 
-@covers("modern.cannot-listen", "A modern client's subscriptions/listen is a clear error, not silence")
-@pytest.mark.parametrize("front", FRONTS)
-async def test_a_modern_client_cannot_listen_yet(rig: Rig, front) -> None:
-    rig.upstream("alpha")
-    async with rig.serve(front).raw("modern") as raw:
-        with pytest.raises(RawError) as caught:
-            await raw.request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-    assert caught.value.code == -32601
-
-
 @covers("modern.stamps", "Results for a modern client carry resultType, serverInfo and, on lists, ttlMs and cacheScope")
 async def test_modern_results_are_stamped(rig: Rig) -> None:
     rig.upstream("alpha")

@@ -1,16 +1,17 @@
-"""Clients that we did not write: the Inspector's command line, and one on the TypeScript SDK (over both fronts)."""
+"""Clients that we did not write: the Inspector's two command lines, and one on the TypeScript SDK (both fronts)."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
 from tests.covers import covers
 from tests.rig import FRONTS, Front, Rig
-from tests.servers import TESTS, everything, inspector
+from tests.servers import FIXTURES, TESTS, everything, inspector
 
 NAME = "everything.default"
 
@@ -35,7 +36,12 @@ def target(rig: Rig) -> Callable[[Front], list[str]]:
 
 
 def run(rig: Rig, *argv: str) -> str:
-    env = {**os.environ, **rig.env, "MCP_STORAGE_DIR": str(rig.folder / "inspector")}
+    own = {
+        "MCP_STORAGE_DIR": str(rig.folder / "inspector"),
+        "MCP_INSPECTOR_DAEMON_DIR": str(rig.folder / "daemon"),
+        "MCP_INSPECTOR_SECRET_STORE": "memory",
+    }
+    env = {**os.environ, **rig.env, **own}
     done = subprocess.run(
         argv, cwd=rig.folder, env=env, capture_output=True, text=True, timeout=50, check=False, stdin=subprocess.DEVNULL
     )
@@ -83,3 +89,74 @@ def test_the_inspector(rig: Rig, target: Callable[[Front], list[str]], front: Fr
     assert ask("resources/read", "--uri", uri)["contents"][0]["uri"] == uri
     got = ask("prompts/get", "--prompt-name", f"{NAME}.args-prompt", "--prompt-args", "city=Oslo")
     assert got["messages"][0]["content"]["text"] == "What's weather in Oslo?"
+
+
+@pytest.fixture
+def mcpdo(rig: Rig) -> Iterator[Callable[..., dict]]:
+    """One command of the Inspector's `mcpdo` on the connection named `wf`; its daemon ends with the test."""
+    program = [*inspector("mcpdo"), "--format", "json", "--config", str(rig.folder / "inspector.json")]
+
+    def do(*argv: str) -> dict:
+        told: dict = json.loads(run(rig, *program, *argv))
+        return told
+
+    yield do
+    do("daemon", "stop")
+
+
+def tapped(rig: Rig, front: Front) -> tuple[dict, Path]:
+    """A front as an entry of the Inspector's config, with a recorder on its wire."""
+    record = rig.folder / "front.wire.jsonl"
+    tap = [sys.executable, str(FIXTURES / "wiretap.py"), "--record", str(record)]
+    endpoint = rig.serve(front)
+    if endpoint.url is None:
+        command = [*tap, "--", *endpoint.argv]
+        own = {key: value for key, value in rig.env.items() if key.startswith(("WF_MCP_", "PYTHON"))}
+        return {"command": command[0], "args": command[1:], "env": own}, record
+    process = rig.spawn([*tap, "--forward", endpoint.url], "tap", stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    return {"type": "http", "url": f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"}, record
+
+
+@covers("clients.inspector-script", "The Inspector's `mcpdo` runs the whole basic script: list to elicitation")
+@pytest.mark.parametrize("front", FRONTS)
+def test_the_inspector_runs_the_whole_script(rig: Rig, mcpdo: Callable[..., dict], front: Front) -> None:
+    """`mcpdo` keeps a connection between commands, so it completes and answers questions, which `--cli` cannot.
+
+    Neither shows progress: both make their client with `progress: false`. Asked for it with `--metadata
+    progressToken=p`, the progress reaches `mcpdo` (the recorder on its wire has it) and is dropped there.
+    """
+    rig.command(NAME, everything())
+    entry, record = tapped(rig, front)
+    (rig.folder / "inspector.json").write_text(json.dumps({"mcpServers": {"wf": entry}}))
+    assert mcpdo("connect", "wf")["protocolEra"] == "legacy"
+
+    def ask(*argv: str) -> dict:
+        return mcpdo("@wf", *argv)
+
+    assert {"echo", "trigger-elicitation-request"} <= {
+        tool["name"].removeprefix(f"{NAME}.") for tool in ask("tools/list")["tools"]
+    }
+    called = ask("tools/call", f"{NAME}.echo", "message:=héllo")
+    assert called["content"] == [{"type": "text", "text": "Echo: héllo"}]
+    uri = ask("resources/list")["resources"][0]["uri"]
+    assert ask("resources/read", uri)["contents"][0]["uri"] == uri
+    linked = ask("tools/call", f"{NAME}.get-resource-links", "count:=2")["content"]
+    links = [block["uri"] for block in linked if block["type"] == "resource_link"]
+    assert [ask("resources/read", link)["contents"][0]["uri"] for link in links] == links
+    assert len(links) == 2
+    got = ask("prompts/get", f"{NAME}.args-prompt", "--prompt-args", "city=Oslo")
+    assert got["messages"][0]["content"]["text"] == "What's weather in Oslo?"
+    ref = ["--complete-ref-type", "ref/prompt", "--complete-ref", f"{NAME}.completable-prompt"]
+    completed = ask("prompts/complete", *ref, "--complete-arg-name", "department", "--complete-arg-value", "S")
+    assert completed == {"values": ["Sales", "Support"], "total": 2, "hasMore": False}
+    asked = ask("tools/call", f"{NAME}.trigger-elicitation-request")["elicitationPending"]
+    assert (asked["mode"], asked["message"]) == ("form", "Please provide inputs for the following fields:")
+    answered = ask("elicitation/respond", asked["elicitationId"], "name:=Ada")
+    assert answered["content"][1]["text"] == "User inputs:\n- Name: Ada"
+    long = ["trigger-long-running-operation", "duration:=0.3", "steps:=3", "--metadata", "progressToken=p"]
+    done = ask("tools/call", f"{NAME}.{long[0]}", *long[1:])
+    assert "Steps: 3" in done["content"][0]["text"]
+    seen = [json.loads(line)["message"] for line in record.read_text().splitlines()]
+    told = [each["params"] for each in seen if each.get("method") == "notifications/progress"]
+    assert told == [{"progress": step, "total": 3, "progressToken": "p"} for step in (1, 2, 3)]

@@ -22,6 +22,7 @@ from wf_mcp.plugin.types import CallInterceptor, Owned
 from wf_mcp.runtime.audience import Audience, alone
 from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.dispatch import Dispatch
+from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.operator import Operator, Replacement
@@ -128,6 +129,8 @@ class Stage:
         self.dispatch = Dispatch(self.resolver, lambda: self.interceptors, plugins.report)
         self.standing = Standing(self.mounts, self.resolver)
         self.tasks = Tasks(self.mounts, self.dispatch)
+        self.listeners = Listeners(self.mounts, self.resolver)
+        self.bus.add(self.listeners)
 
     def _read(self) -> Config:
         if isinstance(self.next, Exception):

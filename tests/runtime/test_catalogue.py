@@ -3,14 +3,16 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
-from tests.runtime.memory import Twin, TwinLink, prompt, resource, template, tool
+from tests.runtime.memory import Twin, TwinLink, answer_as_usual, prompt, resource, template, tool
 from tests.runtime.stage import HELLO, upstream
 
 from wf_mcp.core.errors import METHOD_NOT_FOUND, RelayedError, UpstreamTimeout
+from wf_mcp.core.hints import Hints
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime import catalogue as module
@@ -332,3 +334,85 @@ async def test_between_two_connections_the_old_lists_stand_in() -> None:
         twin.link.lose()
         s.catalogue.stale(TOOLS)
         assert await s.get() == ((A,), False)
+
+
+def hinted(*hints: tuple[int, str], listen: bool = False, **options: Any) -> Twin:
+    """A modern upstream whose pages carry these hints, one page each."""
+    tools = [tool(str(number)) for number, _ in enumerate(hints)]
+    twin = Twin(
+        "up", tools=tools, page_size=1, era="modern", capabilities={"tools": {"listChanged": listen}}, **options
+    )
+    usual = answer_as_usual("tools/list")
+
+    async def answer(link: TwinLink, params: JsonObject) -> JsonObject:
+        ttl, scope = hints[int(params.get("cursor") or 0)]
+        return {**await usual(link, params), "ttlMs": ttl, "cacheScope": scope}
+
+    twin.answers["tools/list"] = answer
+    return twin
+
+
+async def test_a_lists_hints_are_those_of_its_pages_together() -> None:
+    async with shown(hinted((5000, "public"), (3000, "private"), listen=True)) as s:
+        assert s.catalogue.hints(TOOLS) is None
+        await s.get()
+        assert s.catalogue.hints(TOOLS) == Hints(3000, "private")
+        assert s.catalogue.hints(PROMPTS) is None
+
+
+async def test_a_handshake_upstream_has_no_hints_whatever_it_sends() -> None:
+    twin = hinted((5000, "public"))
+    twin.era = "handshake"
+    async with shown(twin) as s:
+        await s.get()
+        assert s.catalogue.hints(TOOLS) is None
+
+
+async def test_a_list_whose_changes_nobody_tells_is_fetched_again_once_its_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    twin = hinted((5000, "public"))
+    async with shown(twin) as s:
+        await s.get()
+        for later, left, fetched in ((3.0, 2000, 1), (1.5, 500, 1), (0.5, 5000, 2)):
+            now[0] += later
+            s.catalogue.want(TOOLS)
+            assert (await s.get())[1]
+            assert s.catalogue.hints(TOOLS) == Hints(left, "public")
+            assert len(twin.of("tools/list")) == fetched
+        assert s.late == []
+        twin.tools = [A]
+        now[0] += 6
+        s.catalogue.want(TOOLS)
+        assert await s.get() == ((A,), True)
+        assert s.late == [TOOLS]
+
+
+async def test_a_list_whose_changes_are_told_stays_good_as_long_as_none_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    twin = hinted((5000, "public"), listen=True)
+    async with shown(twin) as s:
+        await s.get()
+        now[0] += 3600
+        s.catalogue.want(TOOLS)
+        await s.get()
+        assert s.catalogue.hints(TOOLS) == Hints(5000, "public")
+    assert len(twin.of("tools/list")) == 1
+
+
+async def test_what_is_wanted_by_many_while_it_is_fetched_is_fetched_once_even_if_it_expires_at_once() -> None:
+    twin = hinted((0, "public"))
+    async with shown(twin) as s:
+        await s.get()
+        gate = twin.hold("tools/list")
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                s.catalogue.want(TOOLS)
+                tasks.start_soon(s.get)
+            await anyio.wait_all_tasks_blocked()
+            gate.set()
+        assert len(twin.of("tools/list")) == 2
+        assert s.catalogue.fresh(TOOLS)

@@ -6,7 +6,9 @@ from tests.runtime.memory import Twin, TwinClient, resource, template, tool
 from tests.runtime.stage import A, Stage, caller, config, stage, upstream, visitor
 
 from wf_mcp.core.events import ToolsChanged, UpstreamReady
+from wf_mcp.core.hints import NO_CACHE, Hints
 from wf_mcp.core.kinds import RESOURCES, TOOLS
+from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience, alone
 
 pytestmark = pytest.mark.anyio
@@ -166,3 +168,36 @@ async def test_resources_keep_what_they_are_besides_their_address() -> None:
     async with stage(Twin("alpha", resources=[resource("demo://x", size=3, _meta={"a": 1})])) as s:
         (entry,) = (await s.listings.listing(caller(), RESOURCES)).entries
     assert entry.item == {"uri": "demo://alpha/x", "name": "demo://x", "size": 3, "_meta": {"a": 1}}
+
+
+def hinted(name: str, ttl: int, scope: str = "public", **capabilities: JsonObject) -> Twin:
+    """A modern upstream with one tool, whose list may be reused."""
+    capabilities = capabilities or {"tools": {"listChanged": True}}
+    twin = Twin(name, era="modern", capabilities=dict(capabilities))
+    twin.give("tools/list", {"tools": [tool("x")], "ttlMs": ttl, "cacheScope": scope})
+    return twin
+
+
+@pytest.mark.parametrize(
+    ("twins", "expected"),
+    [
+        ([hinted("a", 5000), hinted("b", 3000)], Hints(3000, "public")),
+        ([hinted("a", 5000), hinted("b", 3000, "private")], Hints(3000, "private")),
+        ([hinted("a", 5000), Twin("b", tools=[tool("y")])], NO_CACHE),
+        ([hinted("a", 5000), Twin("b", capabilities={"prompts": {}})], Hints(5000, "public")),
+        ([hinted("a", 5000), hinted("b", 1, resources={})], Hints(5000, "public")),
+        ([Twin("a", capabilities={})], NO_CACHE),
+    ],
+    ids=["two", "a private one", "a handshake one", "one without tools", "a modern one without tools", "nobody"],
+)
+async def test_a_list_may_be_reused_as_all_who_are_in_it_allow(twins: list[Twin], expected: Hints) -> None:
+    async with stage(*twins) as s:
+        with anyio.fail_after(10):
+            assert (await s.listings.listing(caller(), TOOLS)).hints == expected
+
+
+async def test_a_list_that_somebody_is_missing_from_may_not_be_reused() -> None:
+    first = config(upstream("a"), upstream("down", problem="no"))
+    async with stage(hinted("a", 5000), config_of=first) as s:
+        listing = await s.listings.listing(caller(), TOOLS)
+    assert (listing.missing, listing.hints) == (("down",), NO_CACHE)

@@ -59,12 +59,15 @@ def serve(
     names: Annotated[
         str | None, typer.Option("--names", help="Form of the names in lists: dotted or safe. Both can be called.")
     ] = None,
+    stateless: Annotated[
+        bool, typer.Option("--stateless", help="With --http: give handshake clients no sessions.")
+    ] = False,
     verbose: VerboseOption = 0,
 ) -> None:
     """Serve all configured upstreams as one MCP server."""
     from wf_mcp.cli.serve import run
 
-    run(config, http, names, verbose)
+    run(config, http, names, stateless, verbose)
 
 
 @app.command()

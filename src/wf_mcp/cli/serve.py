@@ -14,13 +14,21 @@ from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamRead
 from wf_mcp.edge.http_sessions import HttpLimits
 from wf_mcp.edge.serving import Address, check_exposed, serve_http, serve_stdio
 
+PARTING = 2.0
+"""Seconds that the listen streams of a stdio front get to end in good order."""
+
+WRITING = 0.1
+"""Seconds in which the results of streams that ended get from their handlers to stdout."""
+
 FORCED = 70
 """Exit code after a second signal; the watchdog then ends the children."""
 
 
-def run(config: Path | None, http: str | None, names: str | None, verbose: int) -> None:
+def run(config: Path | None, http: str | None, names: str | None, stateless: bool, verbose: int) -> None:
     """Serve until the end; see `wf-mcp serve --help`."""
     wanted = _style(names)
+    if stateless and http is None:
+        fail("--stateless concerns clients of --http; over stdio there is one client and no session")
     loaded, read = open_config(config, verbose)
     with mistakes_in_words():
         address = None if http is None else Address.parse(http)
@@ -30,7 +38,7 @@ def run(config: Path | None, http: str | None, names: str | None, verbose: int) 
         app = App(loaded, front, read=read)
         if sys.stderr.isatty():
             app.bus.add(Progress())
-        code = run_async(lambda: _serve(app, address))
+        code = run_async(lambda: _serve(app, address, stateless))
     raise SystemExit(code)
 
 
@@ -42,17 +50,19 @@ def _style(names: str | None) -> NamesStyle | None:
             fail(f"--names {names}: expected dotted or safe")
 
 
-async def _serve(app: App, address: Address | None) -> int:
+async def _serve(app: App, address: Address | None, stateless: bool) -> int:
     stop = anyio.Event()
     async with app.running(), anyio.create_task_group() as tasks:
         with anyio.CancelScope() as scope:
-            tasks.start_soon(_watch_signals, stop, scope if address is None else None, name="signals")
+            tasks.start_soon(_watch_signals, stop, name="signals")
             if address is None:
+                tasks.start_soon(_leave, app, stop, scope, name="end of the stdio front")
                 await serve_stdio(app.server, app.callers.watch)
             else:
                 if sys.stderr.isatty():
                     err.print(f"serving {address.url}")
-                await serve_http(app.server, address, app.operator.config.allowed_hosts, stop, lambda: _limits(app))
+                allowed = app.operator.config.allowed_hosts
+                await serve_http(app.server, address, allowed, stop, lambda: _limits(app), stateless=stateless)
         tasks.cancel_scope.cancel()
     return 0
 
@@ -63,15 +73,22 @@ def _limits(app: App) -> HttpLimits:
     return HttpLimits(config.max_request_bytes, config.session_idle)
 
 
-async def _watch_signals(stop: anyio.Event, scope: anyio.CancelScope | None) -> None:
+async def _leave(app: App, stop: anyio.Event, scope: anyio.CancelScope) -> None:
+    """Once told to stop, end the one client's listen streams with their results, and then everything else."""
+    await stop.wait()
+    if len(app.listeners):
+        await app.listeners.stop(PARTING)
+        await anyio.sleep(WRITING)
+    scope.cancel()
+
+
+async def _watch_signals(stop: anyio.Event) -> None:
     """The first SIGINT or SIGTERM ends the front in good order, the second ends the process at once."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
             if stop.is_set():
                 os._exit(FORCED)
             stop.set()
-            if scope is not None:
-                scope.cancel()
 
 
 class Progress:

@@ -20,6 +20,8 @@ from wf_mcp.core.errors import UpstreamUnavailable, WfMcpError
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.secrets import Secrets
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.era_memory import ERAS, EraMemory
+from wf_mcp.edge.folders import state_dir
 from wf_mcp.edge.loopback import Deaf, open_front
 from wf_mcp.edge.upstream import SdkConnector
 from wf_mcp.runtime.ports import Hello
@@ -115,7 +117,7 @@ async def _verify(
         report.error = upstream.problem
         return report
     app = App(alone, Front("stdio", "dotted"), read=read)
-    connector = SdkConnector(lambda: config.shutdown, chain_of(config, os.environ))
+    connector = SdkConnector(lambda: config.shutdown, chain_of(config, os.environ), EraMemory(state_dir() / ERAS))
     try:
         async with (
             connector.open(upstream, HELLO, Deaf()) as direct,

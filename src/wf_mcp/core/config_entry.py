@@ -136,6 +136,7 @@ def _settings(ours: UpstreamWf, enabled: bool) -> UpstreamSettings:
         forward_headers=tuple(dict.fromkeys(ours.forward_headers)),
         attribution=ours.attribution,
         include_context=ours.include_context,
+        era=ours.era,
     )
 
 
@@ -147,6 +148,7 @@ def _digest(connection_id: str, transport: Transport, settings: UpstreamSettings
         {field.name: _plain(getattr(transport, field.name)) for field in dataclasses.fields(transport)},
         settings.isolation,
         settings.identity,
+        settings.era,
         problem,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

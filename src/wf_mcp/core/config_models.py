@@ -11,7 +11,16 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from wf_mcp.core.config_values import Attribution, Fallback, Identity, IncludeContext, Isolation, NamesStyle, Start
+from wf_mcp.core.config_values import (
+    Attribution,
+    EraSetting,
+    Fallback,
+    Identity,
+    IncludeContext,
+    Isolation,
+    NamesStyle,
+    Start,
+)
 from wf_mcp.core.names import MIN_BUDGET, is_label
 from wf_mcp.core.wire import JsonObject
 
@@ -96,6 +105,9 @@ class UpstreamWf(BaseModel):
     )
     include_context: IncludeContext = Field(
         default="none", description="What becomes of a sampling request's wish to see the context of all servers."
+    )
+    era: EraSetting = Field(
+        default="auto", description="Which era of the protocol the server speaks; auto: found out and remembered."
     )
 
 

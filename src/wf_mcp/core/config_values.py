@@ -15,6 +15,7 @@ IncludeContext: TypeAlias = Literal["none", "relay"]
 Isolation: TypeAlias = Literal["client", "principal", "shared"]
 Start: TypeAlias = Literal["auto", "eager", "lazy"]
 Identity: TypeAlias = Literal["client", "proxy"]
+EraSetting: TypeAlias = Literal["auto", "handshake", "modern"]
 NamesStyle: TypeAlias = Literal["auto", "dotted", "safe"]
 Fallback: TypeAlias = Literal["auto", "on", "off"]
 Admin: TypeAlias = bool | Literal["write"]
@@ -63,6 +64,7 @@ class UpstreamSettings:
     forward_headers: tuple[str, ...] = ()
     attribution: Attribution = "label"
     include_context: IncludeContext = "none"
+    era: EraSetting = "auto"
 
 
 @dataclass(frozen=True, slots=True)

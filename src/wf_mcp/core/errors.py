@@ -9,6 +9,8 @@ from typing import Any, Final
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
+MISSING_CAPABILITY = -32021
+"""`MissingRequiredClientCapability`, of 2026-07-28 only."""
 RESOURCE_NOT_FOUND = -32002
 """Handshake revisions only (2025-11-25 server/resources § Error Handling); 2026-07-28 uses `INVALID_PARAMS`."""
 
@@ -56,6 +58,18 @@ class NotServed(WfMcpError):
     """A method that this client cannot have from wf-mcp; the message says why."""
 
     code = METHOD_NOT_FOUND
+
+
+class MissingCapability(WfMcpError):
+    """A request needs a client capability that it did not declare (2026-07-28 basic/index § Error Codes); the data has
+    `requiredCapabilities`.
+    """
+
+    code = MISSING_CAPABILITY
+
+
+class FellBehind(WfMcpError):
+    """A client let more wait for it than is kept; the message says what is lost and what to do."""
 
 
 class RelayedError(WfMcpError):

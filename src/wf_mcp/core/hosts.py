@@ -21,7 +21,8 @@ class Host:
 
     `safe_names`: whether it fails with names that have dots. `reads_resources`: whether its model can have a resource
     read. `keeps_tools`: whether a conversation goes on with the tools that were listed at its start. `name_limit`:
-    characters that a name may have there, the host's own prefix included. None where it is not known.
+    characters that a name may have there, the host's own prefix included. `echoes_session`: whether it gives back the
+    session id that it got over HTTP. None where it is not known.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Host:
     reads_resources: bool | None = None
     keeps_tools: bool | None = None
     name_limit: int | None = None
+    echoes_session: bool | None = None
 
     def called(self, name: str) -> bool:
         """Whether a client of this `clientInfo.name` is this host."""
@@ -100,9 +102,10 @@ HOSTS: Final = (
     Host(
         "ChatGPT, OpenAI API",
         ("openai-mcp*", "ChatGPT*"),
-        "microsoft/foundry-dev-tools#201 (names, limit)",
+        "microsoft/foundry-dev-tools#201 (names, limit), oaslananka/kicad-studio-kit#34 (session)",
         safe_names=True,
         name_limit=64,
+        echoes_session=False,
     ),
     Host(
         "Codex",
@@ -123,6 +126,12 @@ HOSTS: Final = (
     ),
     Host("Cline", ("Cline",), f"{_REGISTRY} (resources, old list)", reads_resources=True, keeps_tools=False),
     Host("Roo Code", ("Roo-Code", "Roo Code"), f"{_REGISTRY} (resources)", reads_resources=True),
+    Host(
+        "OpenCode",
+        ("opencode",),
+        "anomalyco/opencode#2289 and #38891 and ihor-sokoliuk/mcp-searxng#173 (session)",
+        echoes_session=False,
+    ),
     Host("Zed", ("Zed",), f"{_REGISTRY} (its name only)"),
     Host(
         "MCP Inspector",

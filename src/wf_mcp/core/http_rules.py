@@ -39,6 +39,7 @@ class Refusal:
 UNPARSABLE: Final = Refusal(400, _PARSE_ERROR, "The body is not JSON")
 NOT_A_MESSAGE: Final = Refusal(400, _INVALID_REQUEST, "The body is not a JSON-RPC message")
 BATCH: Final = Refusal(400, _INVALID_REQUEST, "The body is a batch; send one JSON-RPC message")
+NO_ANSWERS: Final = Refusal(400, _INVALID_REQUEST, "Clients of 2026-07-28 send requests, and no answers")
 BAD_VERSION: Final = Refusal(400, _INVALID_REQUEST, "MCP-Protocol-Version is not a protocol version such as 2025-11-25")
 NO_SESSION: Final = Refusal(400, _INVALID_REQUEST, "Mcp-Session-Id is missing; a session begins with initialize")
 UNKNOWN_EVENT: Final = Refusal(400, _INVALID_REQUEST, "What followed Last-Event-ID is not kept any more, or never was")

@@ -25,8 +25,8 @@ def merged_capabilities(offers: Iterable[Offer], *, own_tools: bool, modern: boo
     """The capabilities that wf-mcp really serves.
 
     A kind is advertised when some upstream has it, or when some upstream is not known yet: a handshake session cannot
-    learn of it later. `listChanged` is true for handshake clients, since wf-mcp originates changes itself, and false
-    for modern ones, which hear changes only on a listen stream.
+    learn of it later. `listChanged` is always true, since wf-mcp originates changes itself; modern clients hear them,
+    and of resources, on a listen stream. Whoever passes on log messages declares `logging`, in both eras.
     """
     known = list(offers)
     unknown = any(offer.capabilities is None for offer in known)
@@ -34,16 +34,14 @@ def merged_capabilities(offers: Iterable[Offer], *, own_tools: bool, modern: boo
     for name in ("tools", "prompts", "resources"):
         offered = any(offer.capabilities is not None and name in offer.capabilities for offer in known)
         if offered or unknown or (name == "tools" and own_tools):
-            merged[name] = {"listChanged": not modern}
+            merged[name] = {"listChanged": True}
     if "resources" in merged:
-        merged["resources"]["subscribe"] = not modern and any(
-            _declares(each, "resources", "subscribe") for each in known
-        )
+        merged["resources"]["subscribe"] = any(_declares(each, "resources", "subscribe") for each in known)
     if not modern and (tasks := _tasks(known)):
         merged["tasks"] = tasks
     if apps := _apps(known):
         merged["extensions"] = {APPS: apps}
-    for name in ("completions",) if modern else ("completions", "logging"):
+    for name in ("completions", "logging"):
         if any(offer.capabilities is not None and name in offer.capabilities for offer in known):
             merged[name] = {}
     return merged

@@ -26,11 +26,13 @@ from wf_mcp.core.errors import InvalidParams
 from wf_mcp.core.hosts import Choice, Style, choose_names
 from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.reports import ClientStatus
+from wf_mcp.core.sessionless import CANNOT_ASK
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.clients import Client, ModernPort, RequestPort, SessionSink
 from wf_mcp.edge.error_watch import STATE_KEY as ERRORS_KEY
 from wf_mcp.edge.error_watch import ErrorWatch
 from wf_mcp.edge.seams import connection_of
+from wf_mcp.edge.sessionless import SessionlessPort, introduction_of
 from wf_mcp.runtime.audience import Audience, alone
 from wf_mcp.runtime.ports import Caller, Hello
 
@@ -76,7 +78,9 @@ class Callers:
         return self._errors
 
     def arrived(self, ctx: Context) -> Caller:
-        """Register the handshake client whose `initialize` this is."""
+        """Register the handshake client whose `initialize` this is; one without a session is gone again at once."""
+        if introduction_of(ctx.session) is not None:
+            return self._undeclared(ctx)
         connection = connection_of(ctx.session)
         client = connection.state.get(STATE_KEY)
         if not isinstance(client, Client):
@@ -105,11 +109,24 @@ class Callers:
         if is_modern(ctx):
             return self._modern(ctx)
         client = self.client_of(ctx)
-        if client is None:  # a client that skipped `initialize`: it declared nothing
-            audience = self._sessionless({}, LATEST_HANDSHAKE_VERSION, ctx)
-            hello = self._hello({}, None, LATEST_HANDSHAKE_VERSION)
-            return Caller(audience, hello, style=self._names(ctx, {}).style)
+        if client is None:
+            return self._undeclared(ctx)
         return self._handshake(client, ctx, connection_of(ctx.session))
+
+    def _undeclared(self, ctx: Context) -> Caller:
+        """A client that has no session, or skipped `initialize`: whatever it can do, nobody may count on it."""
+        introduction = introduction_of(ctx.session)
+        info = introduction.client_info if introduction is not None else {}
+        told = introduction is not None and ctx.request_id is not None
+        return Caller(
+            audience=self._sessionless({}, LATEST_HANDSHAKE_VERSION, ctx),
+            hello=self._hello({}, None, LATEST_HANDSHAKE_VERSION),
+            style=self._names(ctx, info).style,
+            headers=_headers(ctx),
+            port=SessionlessPort(f"request {next(self._requests)}", ctx.session) if told else None,
+            principal=_principal(ctx),
+            unasked=CANNOT_ASK if introduction is not None else None,
+        )
 
     def _handshake(self, client: Client, ctx: Context, connection: Connection) -> Caller:
         params = client.initialize

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx2
-from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport, Upstream
 from wf_mcp.core.errors import UpstreamUnavailable
+from wf_mcp.edge.sse import sse_streams
 from wf_mcp.edge.stdio import StdioChannel, open_stdio
 from wf_mcp.runtime.ports import ProcessView
 
@@ -120,12 +120,11 @@ async def open_http(http: HttpTransport) -> AsyncIterator[Channel]:
 async def open_sse(sse: SseTransport) -> AsyncIterator[Channel]:
     """Connect over HTTP+SSE (2024-11-05 basic/transports)."""
     seen = _LastAnswer(sse.url)
-
-    def factory(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
-        return seen.client(headers or {})
-
-    transport = sse_client(sse.url, headers=dict(sse.headers), httpx_client_factory=factory)
-    async with _goodbye(transport, seen) as (read, write), anyio.create_task_group() as tasks:
+    async with (
+        seen.client(sse.headers) as client,
+        _goodbye(sse_streams(client, sse.url), seen) as (read, write),
+        anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(seen.refusal)
         yield Channel(read, write, seen.trouble, seen.post_mortem)
         tasks.cancel_scope.cancel()
@@ -133,7 +132,7 @@ async def open_sse(sse: SseTransport) -> AsyncIterator[Channel]:
 
 @asynccontextmanager
 async def _goodbye(transport: Any, seen: "_LastAnswer") -> AsyncIterator[tuple[Any, Any]]:
-    """Enter a transport of the SDK's; a server that cannot be reached becomes one clear error."""
+    """Enter a transport; a server that cannot be reached becomes one clear error."""
     try:
         async with transport as streams:
             yield streams

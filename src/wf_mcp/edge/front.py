@@ -28,6 +28,8 @@ from wf_mcp.core.errors import (
     WfMcpError,
 )
 from wf_mcp.core.fallback import listed, meant
+from wf_mcp.core.hints import with_hints
+from wf_mcp.core.inputs import is_retry
 from wf_mcp.core.kinds import KIND_OF_LIST, TOOLS
 from wf_mcp.core.merge import merged_capabilities, merged_instructions
 from wf_mcp.core.names import ADMIN
@@ -35,8 +37,10 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.callers import Callers, Context, is_modern
 from wf_mcp.edge.error_watch import mcp_error
 from wf_mcp.edge.fallbacks import Fallbacks
+from wf_mcp.edge.listen import listen
 from wf_mcp.edge.lists import Lists
 from wf_mcp.runtime.dispatch import TARGET, Dispatch
+from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.mount import offers
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
@@ -63,6 +67,7 @@ class Backstage:
     dispatch: Dispatch
     standing: Standing
     tasks: Tasks
+    listeners: Listeners
     identity: JsonObject
     admin: Callable[[], bool]
     fallbacks: Fallbacks
@@ -86,9 +91,7 @@ class WireLane:
             "logging/setLevel": self._relayed(backstage.standing.set_level),
             "tasks/list": self._relayed(lambda caller, params: backstage.tasks.all(caller)),
             **{method: self._relayed(partial(_task, backstage.tasks, method)) for method in TASK_METHODS},
-            "subscriptions/listen": self._not_served(
-                "wf-mcp cannot be listened to yet; ask for the lists again to see changes"
-            ),
+            "subscriptions/listen": self._listen,
             **dict.fromkeys(TARGET, self._call),
             **dict.fromkeys(KIND_OF_LIST, self._list),
         }
@@ -193,11 +196,10 @@ class WireLane:
         params = without_envelope(dict(ctx.params or {}))
         return self._stamped(ctx, await self._stage.dispatch.complete(self._stage.callers.of(ctx), params))
 
-    def _not_served(self, why: str) -> Handler:
-        async def refuse(ctx: Context, call_next: CallNext) -> Any:
-            raise NotServed(f"{ctx.method}: {why}")
-
-        return refuse
+    async def _listen(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        if not is_modern(ctx):
+            raise NotServed(f"{ctx.method} is not a method of {ctx.protocol_version}")
+        return self._stamped(ctx, await listen(self._stage.listeners, self._stage.callers.of(ctx), ctx))
 
     def _wire_error(self, error: WfMcpError, *, modern: bool) -> MCPError:
         """The JSON-RPC error for `error`: what an upstream said stays as it is, but for the one code that the eras do
@@ -219,9 +221,9 @@ class WireLane:
             **result,
             "_meta": {**(meta if isinstance(meta, dict) else {}), SERVER_INFO_META_KEY: self._stage.identity},
         }
-        if ctx.method in CACHEABLE:
-            stamped.update(ttlMs=0, cacheScope="private")
-        return stamped
+        if ctx.method not in CACHEABLE:
+            return stamped
+        return with_hints(stamped, reusable=ctx.method != "server/discover" and not is_retry(ctx.params or {}))
 
 
 async def _task(tasks: Tasks, method: str, caller: Caller, params: JsonObject) -> JsonObject:

@@ -1,8 +1,7 @@
-"""The HTTP front's endpoint: handshake sessions of our own, and the SDK's manager for the stateless era (design D1).
+"""The HTTP front's endpoint: one path for both eras, and one for handshake clients without sessions (design D1).
 
-An ASGI application for one path. It reads a body once, decides the era (`core/http_rules.py`), and hands handshake
-messages to their session and modern requests to the SDK as they came. Authentication and the Host and Origin guard
-stand around it.
+An ASGI application. It reads a body once, decides the era (`core/http_rules.py`), and hands the message to its session,
+or has it served by itself. Authentication and the Host and Origin guard stand around it.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -10,10 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.lowlevel.server import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import JSONRPCMessage, JSONRPCRequest
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -21,45 +17,63 @@ from starlette.types import Receive, Scope, Send
 from wf_mcp.core import http_rules
 from wf_mcp.core.envelope import Era
 from wf_mcp.core.http_rules import Refusal
+from wf_mcp.edge.http_exchanges import HttpExchanges
+from wf_mcp.edge.http_modern import HttpModern
 from wf_mcp.edge.http_plain import (
     DisconnectedError,
     Header,
     TooLargeError,
     has_envelope,
-    modern_refusal,
+    odd_version,
+    principal_of,
     read_body,
     read_message,
     refuse,
-    replay,
     reply,
+    unacceptable,
 )
 from wf_mcp.edge.http_session import HttpSession
+from wf_mcp.edge.http_sessionless import HttpSessionless
 from wf_mcp.edge.http_sessions import HttpLimits, HttpSessions
 from wf_mcp.edge.http_stream import PACE, EventStream, Outbox, Pace, pour
-from wf_mcp.edge.http_wire import wire_bytes
 
 SESSION_ID = "mcp-session-id"
 
+STATELESS = "/stateless"
+"""How the path ends at which handshake clients are served without sessions."""
+
 
 class HttpFront:
-    """The endpoint; it answers while `running`. `limits` is asked each time, so that a reload takes effect."""
+    """The endpoint; it answers while `running`. `limits` is asked each time, so that a reload takes effect.
 
-    def __init__(self, server: Server[Any], limits: Callable[[], HttpLimits] = HttpLimits, pace: Pace = PACE) -> None:
-        self._server, self._limits, self._pace = server, limits, pace
+    With `stateless`, no handshake client gets a session, wherever it comes.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        limits: Callable[[], HttpLimits] = HttpLimits,
+        pace: Pace = PACE,
+        *,
+        stateless: bool = False,
+    ) -> None:
+        self._limits, self._pace, self._stateless = limits, pace, stateless
         self.sessions = HttpSessions(server, limits, pace)
-        self._modern: StreamableHTTPSessionManager | None = None
+        self.exchanges = HttpExchanges(server)
+        self._modern = HttpModern(self.exchanges, pace)
+        self._sessionless = HttpSessionless(self.exchanges, limits, pace)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve requests for the time of the block; what is still open at its end is cancelled."""
-        self._modern = StreamableHTTPSessionManager(
-            self._server,
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            # What the SDK gets to see has been read within our own limit, which a reload may change.
-            max_request_body_size=2**62,
-        )
-        async with self.sessions.running(), self._modern.run():
+        async with self.sessions.running(), self.exchanges.running(self.sessions.lifespan_state):
             yield
+
+    async def drain(self, grace: float) -> None:
+        """Stop: nothing new begins, streams end, and calls get `grace` seconds for their result, then an error."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.sessions.drain, grace, name="end of sessions")
+            tasks.start_soon(self.exchanges.drain, grace, name="end of requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -85,25 +99,14 @@ class HttpFront:
         except DisconnectedError:
             return None
         message = read_message(body)
-        if _era(request, message) == "modern":
-            return await self._post_modern(request, message, replay(body, receive), send)
         del body  # a call may take long, and its body may be large
+        if self._era(request, message) == "modern":
+            return await self._modern.post(request, message, receive, send)
         if isinstance(message, Refusal):
             return await refuse(send, message)
+        if self._without_session(request, message):
+            return await self._sessionless.post(request, message, receive, send)
         return await self._post_handshake(request, message, receive, send)
-
-    async def _post_modern(
-        self, request: Request, message: JSONRPCMessage | Refusal, receive: Receive, send: Send
-    ) -> None:
-        """Leave it to the SDK, which goes by the header alone: what the header would make a handshake client's
-        contradicts its body, and is refused here.
-        """
-        refused = modern_refusal(message, request.headers)
-        if refused is not None:
-            return await reply(send, refused[0], wire_bytes(refused[1]))
-        if self._modern is None:
-            raise RuntimeError("the HTTP front is not running")
-        return await self._modern.handle_request(request.scope, receive, send)
 
     async def _post_handshake(self, request: Request, message: JSONRPCMessage, receive: Receive, send: Send) -> None:
         if not isinstance(message, JSONRPCRequest):
@@ -113,7 +116,7 @@ class HttpFront:
             session.tell(message, request)
             return await reply(send, 202, b"")
         opening = message.method == "initialize"
-        session = _unacceptable(request) or (self._new_session(request) if opening else self._session(request))
+        session = unacceptable(request) or (self._new_session(request) if opening else self._session(request))
         if not opening and self.sessions.stopping:
             session = http_rules.STOPPING
         if isinstance(session, Refusal):
@@ -153,7 +156,7 @@ class HttpFront:
             session.leave(outbox)
 
     async def _get_or_delete(self, request: Request, receive: Receive, send: Send) -> None:
-        if _era(request, None) == "modern":  # that era has neither
+        if self._era(request, None) == "modern" or self._without_session(request, None):  # they have neither
             return await refuse(send, http_rules.NOT_ALLOWED, allow="POST")
         session = self._session(request)
         if isinstance(session, Refusal):
@@ -175,35 +178,29 @@ class HttpFront:
         """The session that a request names, if it may."""
         session_id = request.headers.get(SESSION_ID)
         if session_id is None:
-            return _odd_version(request) or http_rules.NO_SESSION
-        return _odd_version(request) or self.sessions.find(session_id, _principal(request))
+            return odd_version(request) or http_rules.NO_SESSION
+        return odd_version(request) or self.sessions.find(session_id, principal_of(request))
 
     def _new_session(self, request: Request) -> HttpSession | Refusal:
         """A session for an `initialize`, whichever one it names."""
-        return _odd_version(request) or self.sessions.open(_principal(request))
+        return odd_version(request) or self.sessions.open(principal_of(request))
+
+    def _without_session(self, request: Request, message: JSONRPCMessage | None) -> bool:
+        """Whether a handshake client's request is served by itself: asked for, configured, or its host needs it."""
+        if self._stateless or _asks_for_none(request):
+            return True
+        return SESSION_ID not in request.headers and self._sessionless.expects(request, message)
+
+    def _era(self, request: Request, message: JSONRPCMessage | Refusal | None) -> Era:
+        return http_rules.era_of(
+            method=message.method if isinstance(message, JSONRPCRequest) else None,
+            envelope=has_envelope(message),
+            # What speaks for a session speaks for that era: a client's own header may name another revision.
+            session=SESSION_ID in request.headers or _asks_for_none(request) or self._sessionless.knows(request),
+            version=request.headers.get("mcp-protocol-version"),
+        )
 
 
-def _era(request: Request, message: JSONRPCMessage | Refusal | None) -> Era:
-    return http_rules.era_of(
-        method=message.method if isinstance(message, JSONRPCRequest) else None,
-        envelope=has_envelope(message),
-        session=SESSION_ID in request.headers,
-        version=request.headers.get("mcp-protocol-version"),
-    )
-
-
-def _odd_version(request: Request) -> Refusal | None:
-    version = request.headers.get("mcp-protocol-version")
-    return None if version is None or http_rules.looks_like_version(version) else http_rules.BAD_VERSION
-
-
-def _unacceptable(request: Request) -> Refusal | None:
-    accept = request.headers.get("accept")
-    both = all(http_rules.accepts(accept, media) for media in (http_rules.JSON, http_rules.EVENTS))
-    return None if both else http_rules.POST_NOT_ACCEPTABLE
-
-
-def _principal(request: Request) -> str | None:
-    """Whose token the request carries; None where no tokens are configured."""
-    user = request.scope.get("user")
-    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
+def _asks_for_none(request: Request) -> bool:
+    """Whether the path says that its client is one of the handshake era without a session."""
+    return request.url.path.rstrip("/").endswith(STATELESS)

@@ -1,17 +1,10 @@
 """Plain HTTP around the protocol: a body read once, the message in it, and answers that are no event stream."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_PROTOCOL_VERSION_HEADER,
-    InboundLadderRejection,
-    classify_inbound_request,
-)
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp_types import (
-    HEADER_MISMATCH,
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
     JSONRPCError,
@@ -19,11 +12,23 @@ from mcp_types import (
     JSONRPCNotification,
     JSONRPCRequest,
 )
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
-from starlette.types import Message, Receive, Send
+from starlette.requests import Request
+from starlette.types import Receive, Send
 
-from wf_mcp.core.http_rules import BATCH, JSON, NOT_A_MESSAGE, NOT_ALLOWED, UNPARSABLE, Refusal
+from wf_mcp.core.http_rules import (
+    BAD_VERSION,
+    BATCH,
+    EVENTS,
+    JSON,
+    NOT_A_MESSAGE,
+    NOT_ALLOWED,
+    POST_NOT_ACCEPTABLE,
+    UNPARSABLE,
+    Refusal,
+    accepts,
+    looks_like_version,
+)
 from wf_mcp.edge.http_wire import wire_bytes
 from wf_mcp.edge.streams import parse_message
 
@@ -55,16 +60,6 @@ async def read_body(receive: Receive, limit: int) -> bytes:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives a body that was read already, and then what comes after it."""
-    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def again() -> Message:
-        return unread.pop() if unread else await receive()
-
-    return again
-
-
 def read_message(body: bytes) -> JSONRPCMessage | Refusal:
     """The one message in `body`, built once, or why there is none."""
     try:
@@ -92,22 +87,23 @@ def has_envelope(message: JSONRPCMessage | Refusal | None) -> bool:
     return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta
 
 
-def modern_refusal(message: JSONRPCMessage | Refusal, headers: Mapping[str, str]) -> tuple[int, JSONRPCError] | None:
-    """Why a request of the stateless era cannot be served under a version header that is absent or a handshake
-    client's: the two contradict each other (2026-07-28 streamable-http § Server Validation). None for other headers.
-    """
-    version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
-    if not isinstance(message, JSONRPCRequest) or not (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS):
-        return None
-    verdict = classify_inbound_request({"method": message.method, "params": message.params}, headers=headers)
-    if not isinstance(verdict, InboundLadderRejection):  # only if the SDK served a handshake revision in this way
-        verdict = InboundLadderRejection(HEADER_MISMATCH, "MCP-Protocol-Version does not match the body")
-    error = ErrorData(code=verdict.code, message=verdict.message, **_data(verdict.data))
-    return ERROR_CODE_HTTP_STATUS.get(verdict.code, 400), JSONRPCError(jsonrpc="2.0", id=message.id, error=error)
+def unacceptable(request: Request) -> Refusal | None:
+    """Why a POST's `Accept` cannot be served: an answer may come in either form."""
+    accept = request.headers.get("accept")
+    both = all(accepts(accept, media) for media in (JSON, EVENTS))
+    return None if both else POST_NOT_ACCEPTABLE
 
 
-def _data(data: Any) -> dict[str, Any]:
-    return {} if data is None else {"data": data}
+def odd_version(request: Request) -> Refusal | None:
+    """Why an `MCP-Protocol-Version` is refused whatever the era: only its form is judged (matrix E.1)."""
+    version = request.headers.get("mcp-protocol-version")
+    return None if version is None or looks_like_version(version) else BAD_VERSION
+
+
+def principal_of(request: Request) -> str | None:
+    """Whose token the request carries; None where no tokens are configured."""
+    user = request.scope.get("user")
+    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
 
 
 async def reply(send: Send, status: int, body: bytes, *headers: Header) -> None:

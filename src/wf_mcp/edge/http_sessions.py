@@ -34,7 +34,7 @@ class HttpSessions:
         self._server, self._limits, self._pace = server, limits, pace
         self._sessions: dict[str, HttpSession] = {}
         self._tasks: TaskGroup | None = None
-        self._state: Any = None
+        self.lifespan_state: Any = None
         self.stopping = False
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class HttpSessions:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Let sessions live for the time of the block; those left at its end are cancelled."""
-        async with self._server.lifespan(self._server) as self._state, anyio.create_task_group() as self._tasks:
+        async with self._server.lifespan(self._server) as self.lifespan_state, anyio.create_task_group() as self._tasks:
             try:
                 yield
             finally:
@@ -90,6 +90,6 @@ class HttpSessions:
 
     async def _run(self, session: HttpSession) -> None:
         try:
-            await session.run(self._server, self._state)
+            await session.run(self._server, self.lifespan_state)
         finally:
             self._sessions.pop(session.id, None)

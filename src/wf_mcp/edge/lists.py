@@ -4,7 +4,10 @@ page by page.
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 
+from wf_mcp.core.downgrade import held_tool
+from wf_mcp.core.envelope import Era, bare_result
 from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind
 from wf_mcp.core.paging import page
 from wf_mcp.core.wire import JsonObject
@@ -23,7 +26,7 @@ class Lists:
         self._listings = listings
         self._page_size = page_size
         self._key = secrets.token_bytes(32)
-        self._kept: dict[tuple[Audience, str, str], tuple[str, list[JsonObject]]] = {}
+        self._kept: dict[tuple[Audience, str, str, Era], tuple[str, list[JsonObject]]] = {}
         listings.when_released(self._forget)
 
     async def answer(self, caller: Caller, kind: Kind, cursor: object, own: list[JsonObject]) -> JsonObject:
@@ -41,18 +44,25 @@ class Lists:
             result["_meta"] = {**(listing.meta or {}), PARTIAL: list(listing.missing)}
         elif listing.meta is not None:
             result["_meta"] = listing.meta
-        return result
+        if caller.era == "modern":
+            # What wf-mcp lists of its own depends on who asks.
+            return result | (replace(listing.hints, scope="private") if own else listing.hints).as_fields()
+        return bare_result(result)
 
     def _forget(self, audience: Audience) -> None:
         for key in [key for key in self._kept if key[0] == audience]:
             del self._kept[key]
 
     def _items(self, caller: Caller, kind: Kind, listing: Listing) -> list[JsonObject]:
-        key = (caller.audience, kind.name, caller.style)
+        key = (caller.audience, kind.name, caller.style, caller.era)
         kept = self._kept.get(key)
         if kept is None or kept[0] != listing.state:
             safe = caller.style == "safe" and kind in (TOOLS, PROMPTS)
             items = [{**entry.item, kind.field: entry.safe} if safe else entry.item for entry in listing.entries]
+            if kind is TOOLS and caller.era == "handshake":
+                modern = self._listings.modern(caller.audience)
+                pairs = zip(items, listing.entries, strict=True)
+                items = [held_tool(item) if entry.mount_id in modern else item for item, entry in pairs]
             kept = (listing.state, items)
             self._kept[key] = kept
         return kept[1]

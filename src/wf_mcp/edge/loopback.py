@@ -12,8 +12,9 @@ from wf_mcp.core.config import StdioTransport, Upstream, UpstreamSettings
 from wf_mcp.core.errors import NotServed
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.channels import Channel
+from wf_mcp.edge.handshake_link import HandshakeLink
+from wf_mcp.edge.hop import Hop
 from wf_mcp.edge.seams import low_level_server
-from wf_mcp.edge.upstream import SdkLink
 from wf_mcp.runtime.ports import Hello, Link, Withdrawn
 
 
@@ -42,9 +43,10 @@ async def open_front(server: FastMCP, hello: Hello, patience: float) -> AsyncIte
     outward, outward_read = anyio.create_memory_object_stream[SessionMessage](0)
     async with inward_send, inward, outward, outward_read, anyio.create_task_group() as tasks:
         tasks.start_soon(low.run, inward, outward, low.create_initialization_options(), name="front")
-        link = SdkLink(itself, Channel(outward_read, inward_send, lambda: None, _ended), Deaf())
-        await tasks.start(link.run)
-        await link.handshake(hello)
+        hop = Hop(itself, Channel(outward_read, inward_send, lambda: None, _ended), Deaf())
+        await tasks.start(hop.run)
+        link = HandshakeLink(hop, Deaf())
+        await link.handshake(hello, patience)
         try:
             yield link
         finally:

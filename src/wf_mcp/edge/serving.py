@@ -23,10 +23,12 @@ from starlette.routing import BaseRoute, Route
 
 from wf_mcp.core.errors import ConfigError
 from wf_mcp.edge.front import WireLane
-from wf_mcp.edge.http_front import HttpFront
+from wf_mcp.edge.http_front import STATELESS, HttpFront
 from wf_mcp.edge.http_guard import ExplainedGuard
 from wf_mcp.edge.http_sessions import HttpLimits
+from wf_mcp.edge.input_schemas import ParamHeaderCheck
 from wf_mcp.edge.seams import low_level_server
+from wf_mcp.edge.sessionless import SessionlessRules
 from wf_mcp.edge.stdio_front import serve_stdio_streams
 
 logger = logging.getLogger(__name__)
@@ -78,9 +80,9 @@ def build_server(version: str, auth: AuthProvider | None = None) -> FastMCP:
     return FastMCP("wf-mcp", version=version, auth=auth, dereference_schemas=False)
 
 
-def install(server: FastMCP, lane: WireLane) -> None:
-    """Put the wire lane before everything else that sees a request."""
-    low_level_server(server).middleware.insert(0, lane)
+def install(server: FastMCP, *lanes: WireLane | ParamHeaderCheck | SessionlessRules) -> None:
+    """Put the wire lane, and before it what stands outside it, before everything else that sees a request."""
+    low_level_server(server).middleware[:0] = lanes
 
 
 async def serve_stdio(server: FastMCP, watch: Callable[[Any], Any] = lambda stream: stream) -> None:
@@ -124,7 +126,8 @@ def http_app(server: FastMCP, front: HttpFront, allowed_hosts: tuple[str, ...]) 
         routes += server.auth.get_routes(mcp_path=PATH)
         endpoint = RequireAuthMiddleware(front, server.auth.required_scopes, None, server.auth.challenge_scopes)
     # Both spellings are served, since a redirect of a POST is not followed by all hosts.
-    routes += [Route(path, endpoint=endpoint) for path in (PATH, f"{PATH}/")]
+    paths = (PATH, f"{PATH}{STATELESS}")
+    routes += [Route(f"{path}{end}", endpoint=endpoint) for path in paths for end in ("", "/")]
     app = create_base_app(routes, middleware)
     app.state.transport_type = "streamable-http"  # what FastMCP's `Context` tells tools about their caller
     return app
@@ -136,13 +139,17 @@ async def serve_http(
     allowed_hosts: tuple[str, ...],
     stop: anyio.Event,
     limits: Callable[[], HttpLimits] = HttpLimits,
+    *,
+    stateless: bool = False,
 ) -> None:
     """Serve any number of clients over HTTP until `stop` is set; then calls get `GRACE` seconds for their result.
+
+    With `stateless`, handshake clients get no sessions.
 
     Raises:
         ConfigError: `address` cannot be listened on.
     """
-    front = HttpFront(low_level_server(server), limits)
+    front = HttpFront(low_level_server(server), limits, stateless=stateless)
     config = uvicorn.Config(
         http_app(server, front, allowed_hosts),
         host=address.host,
@@ -157,7 +164,7 @@ async def serve_http(
     async def watch() -> None:
         await stop.wait()
         listener.should_exit = True
-        await front.sessions.drain(GRACE)
+        await front.drain(GRACE)
 
     failure: SystemExit | None = None
     async with front.running(), anyio.create_task_group() as tasks:

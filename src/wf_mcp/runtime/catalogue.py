@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from wf_mcp.core.errors import METHOD_NOT_FOUND, LinkLost, RelayedError, WfMcpError
+from wf_mcp.core.hints import Hints, hints_of, merged_hints
 from wf_mcp.core.kinds import KINDS, Kind, KindName
 from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
@@ -30,10 +31,16 @@ PAGE_TIMEOUT = 60.0
 
 @dataclass(slots=True)
 class _Shelf:
-    """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried."""
+    """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried.
+
+    `hints` are a modern upstream's, which hold since `arrived`; `announced` says that it tells of changes.
+    """
 
     items: Items | None = None
     meta: JsonObject | None = None
+    hints: Hints | None = None
+    arrived: float = 0.0
+    announced: bool = True
     generation: int = 0
     loaded: int = -1
     failed: int = -1
@@ -43,6 +50,18 @@ class _Shelf:
     since: float = 0.0
     wanted: anyio.Event = field(default_factory=anyio.Event)
     changed: anyio.Event = field(default_factory=anyio.Event)
+
+    def hints_now(self) -> Hints | None:
+        """The hints as they hold now: a list is as good as new as long as its upstream would have told of a change."""
+        if self.hints is None or self.announced:
+            return self.hints
+        return self.hints.after(1000 * (time.monotonic() - self.arrived))
+
+    def expire(self) -> None:
+        """Forget that the list is up to date once its time is over (2026-07-28 server/utilities/caching)."""
+        left = self.hints_now()
+        if left is not None and left.ttl == 0 and not self.announced and self.loaded >= self.generation:
+            self.generation += 1
 
     def settled(self, generation: int) -> bool:
         return self.loaded >= generation or self.failed >= generation
@@ -56,6 +75,15 @@ class _Shelf:
     def announce(self) -> None:
         self.changed.set()
         self.changed = anyio.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What one kind's pages held together; hints are of modern upstreams only."""
+
+    items: Items
+    meta: JsonObject | None = None
+    hints: Hints | None = None
 
 
 class Catalogue:
@@ -90,6 +118,10 @@ class Catalogue:
         """The `_meta` that came with the list; `None` if none did."""
         return self._shelves[kind.name].meta
 
+    def hints(self, kind: Kind) -> Hints | None:
+        """How long, from now on, the list may be reused by the upstream's own word; `None` if it gave none."""
+        return self._shelves[kind.name].hints_now()
+
     def failure(self, kind: Kind) -> str | None:
         """Why `kind` could not be listed, if the last attempt failed."""
         return self._shelves[kind.name].failure
@@ -102,6 +134,7 @@ class Catalogue:
     def want(self, kind: Kind) -> None:
         """Have an outdated `kind` fetched now; whoever then waits for it has waited since now."""
         shelf = self._shelves[kind.name]
+        shelf.expire()
         if not shelf.settled(shelf.generation):
             shelf.want()
 
@@ -136,6 +169,7 @@ class Catalogue:
                 shelf.generation += 1
                 shelf.owed = shelf.owed or shelf.items is not None
                 shelf.loading = False
+                shelf.announced = link.era == "handshake" or _announced(capabilities, kind)
                 shelf.want()
                 shelf.since = self._born if shelf.items is None else shelf.since
                 loaders.start_soon(
@@ -152,31 +186,34 @@ class Catalogue:
                 continue
             shelf.loading = True
             try:
-                items, meta = await self._fetch(link, kind) if offered else ((), None)
+                loaded = await self._fetch(link, kind) if offered else _Loaded(())
             except LinkLost:
                 return
             except WfMcpError as error:
                 logger.warning("upstream %s: %s failed: %s", self._label, kind.method, error)
                 shelf.failed, shelf.failure = generation, str(error)
             else:
-                self._put(kind, items, meta, generation)
+                self._put(kind, loaded, generation)
             shelf.loading = False
             shelf.announce()
 
-    def _put(self, kind: Kind, items: Items, meta: JsonObject | None, generation: int) -> None:
+    def _put(self, kind: Kind, new: "_Loaded", generation: int) -> None:
         shelf = self._shelves[kind.name]
-        late = shelf.owed and items != (shelf.items or ())
-        if shelf.items != items:
-            shelf.items = items
+        # An upstream that tells of no changes leaves it to whoever finds one.
+        found = not shelf.announced and shelf.items is not None
+        late = (shelf.owed or found) and new.items != (shelf.items or ())
+        if shelf.items != new.items:
+            shelf.items = new.items
             self._on_items()
-        shelf.meta = meta
+        shelf.meta, shelf.hints, shelf.arrived = new.meta, new.hints, time.monotonic()
         shelf.loaded, shelf.failure, shelf.owed = generation, None, False
         if late:
             self._on_late(kind)
 
-    async def _fetch(self, link: Link, kind: Kind) -> tuple[Items, JsonObject | None]:
-        """Every page's entries, and the `_meta` of all pages together."""
+    async def _fetch(self, link: Link, kind: Kind) -> "_Loaded":
+        """Every page's entries, and the `_meta` and hints of all pages together."""
         items: list[JsonObject] = []
+        pages: list[Hints | None] = []
         seen: set[str] = set()
         cursor: str | None = None
         meta: JsonObject | None = None
@@ -186,24 +223,26 @@ class Catalogue:
                 result = await link.request(kind.method, params, Sending(timeout=PAGE_TIMEOUT))
             except RelayedError as error:
                 if error.code == METHOD_NOT_FOUND:
-                    return (), None
+                    return _Loaded(())
                 raise
+            pages.append(hints_of(result))
             meta = merged_meta(meta, result.get("_meta"))
             items.extend(self._valid(result.get(kind.key), kind))
             following = result.get("nextCursor")
             if not isinstance(following, str):
-                return tuple(items), meta
+                break
             if following in seen:
                 logger.warning(
                     "upstream %s: %s repeated the cursor %r; the list ends there", self._label, kind.method, following
                 )
-                return tuple(items), meta
+                break
             seen.add(following)
             cursor = following
-        logger.warning(
-            "upstream %s: %s has more than %d pages; the rest is left out", self._label, kind.method, PAGE_CAP
-        )
-        return tuple(items), meta
+        else:
+            logger.warning(
+                "upstream %s: %s has more than %d pages; the rest is left out", self._label, kind.method, PAGE_CAP
+            )
+        return _Loaded(tuple(items), meta, merged_hints(pages) if link.era == "modern" else None)
 
     def _valid(self, entries: object, kind: Kind) -> list[JsonObject]:
         """The entries that can be offered; a malformed one costs itself, not the list."""
@@ -220,3 +259,9 @@ class Catalogue:
                 kind.field,
             )
         return good
+
+
+def _announced(capabilities: JsonObject, kind: Kind) -> bool:
+    """Whether an upstream that can be listened to declared that it tells of changes of `kind`."""
+    declared = capabilities.get(kind.capability)
+    return isinstance(declared, dict) and declared.get("listChanged") is True

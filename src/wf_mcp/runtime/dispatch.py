@@ -4,15 +4,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wf_mcp.core.errors import InvalidParams, RelayedError
-from wf_mcp.core.ids import local_id, map_elicitations, map_related_task, map_task, public_id
+from wf_mcp.core.ids import map_related_task, map_task, public_id
+from wf_mcp.core.inputs import is_input_required
 from wf_mcp.core.kinds import PROMPTS, TOOLS
-from wf_mcp.core.rewrite import map_error_data, web_uris
+from wf_mcp.core.rewrite import web_uris
+from wf_mcp.core.tasks import is_task
 from wf_mcp.core.uris import is_web
 from wf_mcp.core.views import Result
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.chain import apply_results, compose_interceptors
 from wf_mcp.plugin.types import CallInfo, CallInterceptor, CallRequest, OnFailure, Owned
-from wf_mcp.runtime.ports import Caller, asking_for
+from wf_mcp.runtime.bridge import Bridge, held, held_code
+from wf_mcp.runtime.onward import send
+from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.resolve import Resolver, Route
 
 TARGET = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -23,8 +27,13 @@ class Dispatch:
     """Takes a client's call to the upstream that answers it, and the answer back."""
 
     def __init__(
-        self, resolver: Resolver, interceptors: Callable[[], tuple[Owned[CallInterceptor], ...]], on_failure: OnFailure
+        self,
+        resolver: Resolver,
+        interceptors: Callable[[], tuple[Owned[CallInterceptor], ...]],
+        on_failure: OnFailure,
+        bridge: Bridge | None = None,
     ) -> None:
+        self._bridge = bridge or Bridge()
         self._resolver = resolver
         self._interceptors = interceptors
         self._on_failure = on_failure
@@ -62,7 +71,8 @@ class Dispatch:
         find = self._resolver.uri(caller, target) if key == "uri" else self._resolver.name(caller, PROMPTS, target)
         route = await find
         params = {**params, "ref": {**ref, key: route.local}}
-        return await self.send(caller, route, "completion/complete", target, params)
+        result = await self.send(caller, route, "completion/complete", target, params)
+        return held(caller, route, "completion/complete", result)
 
     async def _route(self, caller: Caller, method: str, target: str) -> Route:
         if method == "resources/read":
@@ -72,11 +82,20 @@ class Dispatch:
     async def _relay(
         self, caller: Caller, route: Route, method: str, target: str, params: Mapping[str, Any]
     ) -> JsonObject:
-        result = await self.send(caller, route, method, target, {**params, TARGET[method]: route.local})
+        onward = {**params, TARGET[method]: route.local}
+        try:
+            result = await self._bridge.call(caller, route, method, target, onward)
+        except RelayedError as error:
+            code = held_code(caller, route, method, error)
+            if code == error.code:
+                raise
+            raise RelayedError(code, error.message, error.data) from error
         if method == "resources/read" and is_web(target):
             self._resolver.linked(route.mount, [target])
-        result = self.finish(route, method, target, result)
         label = route.mount.label
+        if is_input_required(result) or is_task(result):  # no result yet
+            return map_task(result, lambda task: public_id(label, task))
+        result = held(caller, route, method, self.finish(route, method, target, result))
         if "task" in params:
             return map_task(result, lambda task: public_id(label, task))
         return map_related_task(result, lambda task: public_id(label, task))
@@ -91,24 +110,4 @@ class Dispatch:
 
     async def send(self, caller: Caller, route: Route, method: str, target: str, params: JsonObject) -> JsonObject:
         """Relay one request along its route; raises `WfMcpError`, an upstream's own error in the client's terms."""
-        label = route.mount.label
-        params = map_related_task(params, lambda task: local_id(label, task) or task)
-        headers = self._headers(caller, route)
-        try:
-            return await route.session.request(method, params, asking_for(caller, headers))
-        except RelayedError as error:
-            raise RelayedError(error.code, error.message, _error_data(error.data, route, target)) from error
-
-    def _headers(self, caller: Caller, route: Route) -> dict[str, str]:
-        """The caller's headers that this upstream's config asks for; none by default (design D13)."""
-        wanted = route.mount.upstream.settings.forward_headers
-        return {name: caller.headers[name.lower()] for name in wanted if name.lower() in caller.headers}
-
-
-def _error_data(data: Any, route: Route, target: str) -> Any:
-    """An error's data in the client's terms: what it asked for reads as it wrote it."""
-
-    def public(uri: str) -> str:
-        return target if uri == route.local else route.mount.namespace.public_uri(uri)
-
-    return map_elicitations(map_error_data(data, public), lambda each: public_id(route.mount.label, each))
+        return await send(caller, route, method, target, params)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from wf_mcp.core.hints import NO_CACHE, Hints, merged_hints
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind, KindName
 from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.routing import Entry, NameTable, WebTable, name_table, web_table
@@ -23,13 +24,14 @@ from wf_mcp.runtime.shelves import Shelf, Shelves
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
     """One kind's merged list; `missing` names the upstreams that are not, or not freshly, in it, `meta` is the `_meta`
-    of the upstreams' own lists together.
+    and `hints` are the cache hints of the upstreams' own lists together.
     """
 
     entries: tuple[Entry, ...]
     missing: tuple[str, ...]
     state: str
     meta: JsonObject | None = None
+    hints: Hints = NO_CACHE
 
 
 class Listings:
@@ -59,6 +61,7 @@ class Listings:
     async def listing(self, caller: Caller, kind: Kind) -> Listing:
         """The merged list of `kind` for `caller`, waiting for upstreams as far as each one's deadlines allow."""
         missing: list[str] = []
+        hints: list[Hints | None] = []
         meta: JsonObject | None = None
         attended = self._mounts.attend(caller)
         for _, session in attended:  # all of them at once, so that many silent ones cost no more time than one
@@ -72,10 +75,13 @@ class Listings:
                 missing.append(mount.called)
             elif not (await session.catalogue.get(kind))[1]:
                 missing.append(mount.called)
+            elif session.offers(kind.capability):
+                hints.append(session.catalogue.hints(kind))
             if session is not None:
                 meta = merged_meta(meta, session.catalogue.meta(kind))
         entries, state = self._merged.get((caller.audience, kind))
-        return Listing(entries, tuple(missing), state, meta)
+        together = NO_CACHE if missing else merged_hints(hints)
+        return Listing(entries, tuple(missing), state, meta, together)
 
     def table(self, audience: Audience, kind: Kind) -> NameTable:
         """The names of `kind` that `audience` may use, from what is known now."""
@@ -84,6 +90,11 @@ class Listings:
     def web(self, audience: Audience) -> WebTable:
         """Who owns which web address, from what is known now."""
         return self._webs.get(audience)
+
+    def modern(self, audience: Audience) -> frozenset[str]:
+        """The mounts whose upstream speaks 2026-07-28 to `audience`, by id."""
+        sessions = ((mount.id, mount.session_of(audience)) for mount in self._mounts)
+        return frozenset(each for each, session in sessions if session is not None and session.era == "modern")
 
     def web_conflicts(self) -> list[str]:
         """Web addresses that several upstreams offer, and who answers."""

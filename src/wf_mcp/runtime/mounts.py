@@ -29,7 +29,7 @@ class Mounts:
 
     `version` counts changes of the mounts, `changes` whatever may make a public list another one: what is computed from
     lists is good as long as it stays the same, however many mounts there are. Who keeps something for an audience lets
-    go of it in `on_release`.
+    go of it in `on_release`; who has to know of new sessions, by their keys, hears of them in `on_open`.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Mounts:
         self._by_label: dict[str, Mount] = {}
         self.asking = Asking()
         self.on_release: list[Callable[[Audience], None]] = []
+        self.on_open: list[Callable[[Mount, str, UpstreamSession], None]] = []
         self.version = 0
         self.changes = 0
 
@@ -257,6 +258,8 @@ class Mounts:
             session.inbox.wishes.set_level(audience.client, self._levels[audience])
         mount.sessions[key] = session
         self._note_change()
+        for note in self.on_open:
+            note(mount, key, session)
         self._start(mount, key, session)
         return session
 

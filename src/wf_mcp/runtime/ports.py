@@ -151,7 +151,8 @@ class Caller:
 
     `audience` says which sessions serve this caller (design D4). `port` addresses the client during this
     request, `standing` outside any request, where it alone owns the audience's sessions; both are `None` where that is
-    not possible. `principal` is whose token it brought, `log_level` what this request wants of the upstream's log.
+    not possible. `principal` is whose token it brought, `log_level` what this request wants of the upstream's log,
+    `unasked` why nobody can be asked, where the connection is the reason.
     """
 
     audience: Audience
@@ -163,6 +164,7 @@ class Caller:
     standing: ClientPort | None = None
     principal: str | None = None
     log_level: str | None = None
+    unasked: str | None = None
 
     @property
     def envelope(self) -> Envelope:

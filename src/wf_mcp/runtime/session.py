@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from wf_mcp.core.backoff import backoff
 from wf_mcp.core.config import Upstream
+from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
 from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamReady, UpstreamStarting
 from wf_mcp.core.kinds import KINDS, Kind
@@ -91,6 +92,11 @@ class UpstreamSession:
     def initialized(self) -> JsonObject | None:
         """The upstream's `initialize` result, of the present or the last connection; `None` before the first."""
         return self.last_link.initialized if self.last_link is not None else None
+
+    @property
+    def era(self) -> Era:
+        """The upstream's era, of the present or the last connection; handshake before the first."""
+        return self.last_link.era if self.last_link is not None else "handshake"
 
     def offers(self, capability: str) -> bool:
         """Whether the upstream declared a capability."""
