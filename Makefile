@@ -9,7 +9,7 @@ JOBS ?= 2
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src plugins/wf-mcp-redact/src -name '*.py')
 
-.PHONY: demo test lint types unit node conformance-tools clients wheels inventory format clean
+.PHONY: demo test lint types unit conformance node conformance-tools clients wheels inventory format clean
 
 demo: .venv/.demo
 	$(BIN)/wf-mcp demo
@@ -39,6 +39,10 @@ types: .venv/.dev
 unit: .venv/.dev node conformance-tools wheels clients
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
 		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+
+# Every cell of the conformance suite: with upstreams over stdio, and clients in front that speak the other era.
+conformance: .venv/.dev conformance-tools
+	WF_MCP_EVERY_CELL=1 $(BIN)/python -m pytest tests/conformance
 
 node: tests/node_modules/.ready
 

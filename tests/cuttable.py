@@ -14,6 +14,7 @@ class Cuttable:
         self.port = here
         self._target = port
         self._open: set[SocketStream] = set()
+        self._swallowed: set[SocketStream] = set()
 
     async def serve(self, near: SocketStream) -> None:
         """One connection, both ways, until either end closes it or it is cut."""
@@ -27,7 +28,11 @@ class Cuttable:
     async def _pump(self, source: SocketStream, sink: SocketStream, scope: anyio.CancelScope) -> None:
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             while True:
-                await sink.send(await source.receive())
+                data = await source.receive()
+                if source not in self._swallowed:
+                    await sink.send(data)
+        if source in self._swallowed:
+            await anyio.sleep_forever()  # not even the end of it is passed on
         scope.cancel()
 
     async def cut(self) -> int:
@@ -36,6 +41,11 @@ class Cuttable:
         for end in ends:
             await end.aclose()
         return len(ends) // 2
+
+    def swallow(self) -> int:
+        """Drops whatever comes over the connections that are open now, and leaves them open; how many there are."""
+        self._swallowed |= self._open
+        return len(self._open) // 2
 
 
 @asynccontextmanager

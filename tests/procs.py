@@ -8,6 +8,12 @@ from pathlib import Path
 import anyio
 
 
+def resident(pid: int) -> int:
+    """Bytes of memory that a process has."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs; one that ended but was not waited for does not."""
     try:

@@ -5,7 +5,7 @@ It knows no models: what a server sends is what a test compares.
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +56,8 @@ class RawClient:
         self.notes, self.asked = Inbox(), Inbox()
         self.hello: JsonObject = {}
         self.answers: dict[str, JsonObject] = dict(ANSWERS)
+        self.replies: dict[str, Callable[[JsonObject], Awaitable[JsonObject]]] = {}
+        """By method: what makes an answer of the question; it comes before `answers`."""
         self.link: Any = None
         self.extra_headers: dict[str, str] = {}
         """Sent with every modern request over HTTP, such as `mcp-param-region`."""
@@ -158,7 +160,8 @@ class RawClient:
             self.notes.add(message)
 
     async def _reply(self, message: JsonObject) -> None:
-        known = self.answers.get(message["method"])
+        make = self.replies.get(message["method"])
+        known = self.answers.get(message["method"]) if make is None else await make(message)
         body = {"error": {"code": -32601, "message": "Method not found"}} if known is None else {"result": known}
         # A server may end without waiting for the answer; that is its own affair.
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):

@@ -15,6 +15,8 @@ from mcp.shared.inbound import encode_header_value
 JsonObject = dict[str, Any]
 Take = Callable[[JsonObject], None]
 TERM_SECONDS = 5
+LIMITS = httpx2.Limits(max_connections=None, keepalive_expiry=2)
+"""Idle connections go before a server drops them, which it may do just as one is used again."""
 LOST: JsonObject = {"lost": True}
 """Handed to the client when the process has closed its stdout: nothing will be answered any more."""
 
@@ -127,7 +129,7 @@ class HttpLink:
         """A connection pool of its own; at the end every stream is closed."""
         timeout = httpx2.Timeout(60, connect=5)
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout) as http,
+            httpx2.AsyncClient(headers=headers, timeout=timeout, limits=LIMITS) as http,
             anyio.create_task_group() as tasks,
         ):
             try:

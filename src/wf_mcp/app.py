@@ -1,6 +1,7 @@
 """Wiring: the one place where the parts meet, and the order in which they start and stop. Holds no behaviour."""
 
 import os
+import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from wf_mcp.core.config import Config
 from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.events import PluginFailed
 from wf_mcp.core.guard import CHAIN_VARIABLE, chain_value, path_digest
+from wf_mcp.core.seal import KEY_SIZE, Sealer
 from wf_mcp.edge.admin import register
 from wf_mcp.edge.auth import ConfiguredTokens
 from wf_mcp.edge.callers import Callers, FrontSettings
@@ -33,16 +35,20 @@ from wf_mcp.edge.upstream import SdkConnector
 from wf_mcp.plugin.manager import Plugins, build_plugins, log_failure
 from wf_mcp.plugin.types import AdminTool, CallInterceptor, EventSink, Owned
 from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.bridge import Bridge
 from wf_mcp.runtime.bus import EventBus
+from wf_mcp.runtime.clock import SystemClock
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.operator import Operator, Replacement
+from wf_mcp.runtime.parking import Parking
 from wf_mcp.runtime.ports import Caller, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.shelves import Shelves
+from wf_mcp.runtime.spares import Spares
 from wf_mcp.runtime.standing import Standing, give_up
 from wf_mcp.runtime.tasks import Tasks
 from wf_mcp.version import VERSION
@@ -118,7 +124,10 @@ class App:
         resolver = Resolver(self.mounts, shelves, self.listings)
         self.standing = Standing(self.mounts, resolver)
         self.listeners = Listeners(self.mounts, resolver)
-        self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed)
+        sealer = Sealer(secrets.token_bytes(KEY_SIZE))
+        spares = Spares(self.mounts, SystemClock())
+        parking = Parking(sealer, self.mounts.spawn, lambda: self.operator.config.parked, spares=spares)
+        self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed, Bridge(sealer, parking))
         self.callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
         self.server = self._build_server(config)
         self._unplug = self._plug(self._offered(self.plugins))

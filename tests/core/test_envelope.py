@@ -13,6 +13,7 @@ from wf_mcp.core.envelope import (
     extensions,
     with_envelope,
     without_envelope,
+    without_server_info,
 )
 from wf_mcp.core.wire import JsonObject
 
@@ -92,7 +93,7 @@ DECLARED: JsonObject = {"roots": {"listChanged": True}, "sampling": {"tools": {}
 
 
 def test_what_is_declared_fits_both_ends() -> None:
-    assert declared_to("handshake", DECLARED, "handshake") == DECLARED
+    assert declared_to("handshake", DECLARED, "handshake") == declared_to("modern", DECLARED, "modern") == DECLARED
     assert declared_to("modern", DECLARED, "handshake") == {"roots": {}, "sampling": {"tools": {}}}
     assert declared_to("handshake", {"roots": {"listChanged": True}}, "modern") == {"roots": {}}
 
@@ -100,3 +101,10 @@ def test_what_is_declared_fits_both_ends() -> None:
 def test_extensions_are_an_object_or_nothing() -> None:
     assert extensions({"extensions": {"x/y": {}}}) == {"x/y": {}}
     assert extensions({"extensions": None}) == extensions({}) == {}
+
+
+def test_the_answering_server_s_name_alone_is_taken_off() -> None:
+    key = "io.modelcontextprotocol/serverInfo"
+    result: JsonObject = {"resultType": "complete", "_meta": {key: {"name": "s"}, "k": None}, "ttlMs": 1}
+    assert without_server_info(result) == {"resultType": "complete", "_meta": {"k": None}, "ttlMs": 1}
+    assert without_server_info({"_meta": {key: {}}}) == {}

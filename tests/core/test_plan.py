@@ -34,6 +34,7 @@ def test_what_is_switched_on_is_added():
         {"cwd": "/x"},
         {"wf": {"isolation": "shared"}},
         {"wf": {"identity": "proxy"}},
+        {"wf": {"ping": 30}},
     ],
 )
 def test_what_the_process_was_started_with_restarts_it(change):

@@ -48,30 +48,33 @@ def compare(
     on: tuple[Wire, ...] = ("client", "upstream"),
     steps: str = "",
     unordered: tuple[str, ...] = (),
+    back: type[Back] = Back,
+    plain: Back | None = None,
 ) -> list[Difference]:
     """All differences, or those on some wires or in the steps whose name starts with `steps`.
 
-    `scrub` takes out of a text what is another at every run, such as the time of day; `others` are the labels of the
-    upstreams mounted beside the one that is compared. In `unordered` steps the upstream tells things of a request on no
-    stream of that request, so that nothing says what comes first.
+    `back` knows the positions of an era, and `plain` what each hop makes for itself. `scrub` takes out of a text what
+    is another at every run, such as the time of day; `others` are the labels of the upstreams mounted beside the one
+    that is compared. In `unordered` steps the upstream tells things of a request on no stream of that request, so that
+    nothing says what comes first.
     """
     assert proxied.label is not None
-    back = Back(proxied.label, others)
-    tapes: dict[Wire, tuple[Tape, Tape, Back | None]] = {
-        "client": (direct.client, proxied.client, back),
-        "upstream": (direct.upstream, proxied.upstream, None),
+    tapes: dict[Wire, tuple[Tape, Tape, Back | None, Back | None]] = {
+        "client": (direct.client, proxied.client, back(proxied.label, others), plain),
+        "upstream": (direct.upstream, proxied.upstream, None, None),
     }
-    found = [difference for wire in on for difference in wires(wire, *tapes[wire], scrub, unordered)]
+    found = [difference for wire in on for difference in wires(wire, tapes[wire], scrub, unordered)]
     return [difference for difference in found if difference.step.startswith(steps) or difference.step == ""]
 
 
 def wires(
-    wire: Wire, direct: Tape, proxied: Tape, back: Back | None, scrub: Scrub, unordered: tuple[str, ...] = ()
+    wire: Wire, tapes: tuple[Tape, Tape, Back | None, Back | None], scrub: Scrub, unordered: tuple[str, ...] = ()
 ) -> Iterator[Difference]:
     """The differences at one wire."""
+    direct, proxied, back, plain = tapes
     for problem in proxied.problems:
         yield Difference(wire, "", "transport", WHOLE, MISSING, problem)
-    there = Teller(None).tell(direct.entries)
+    there = Teller(plain).tell(direct.entries)
     here = Teller(back).tell(proxied.entries)
     for step in list(dict.fromkeys([*there, *here])):
         steps = Steps(wire, step, scrub, ordered=step not in (START, *unordered))

@@ -34,9 +34,9 @@ class Forth(Back):
         return public_uri(self.label, public) if isinstance(public, str) else public
 
 
-def passed_on(direct: Recording, label: str) -> Recording:
-    """A recording as through a proxy that only maps names, URIs and ids."""
-    forth = Forth(label)
+def passed_on(direct: Recording, label: str, forth: Back | None = None) -> Recording:
+    """A recording as through a proxy that only maps names, URIs and ids, as `forth` says."""
+    forth = forth or Forth(label)
     entries: list[Entry] = []
     for entry, (what, method) in zip(direct.client.entries, told(direct.client), strict=True):
         message, of_client = dict(entry.message), entry.toward == "server"

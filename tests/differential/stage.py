@@ -15,6 +15,7 @@ from tests.differential.script import HELLO, Run, Step, answer
 from tests.differential.tap import Entry, Recording, Tape, tapped, wire_of
 from tests.endpoint import Endpoint
 from tests.inbox import JsonObject
+from tests.rawclient import Era
 from tests.rig import FRONTS, Front, Rig, free_port
 
 LABEL, OTHER = "lab.one", "beta"
@@ -45,8 +46,8 @@ class Scenario:
 class Stage:
     """One upstream over one transport, alone and behind wf-mcp with a neighbour; `folder` has the recordings."""
 
-    def __init__(self, folder: Path, kind: Kind, transport: Front) -> None:
-        self._folder, self._kind, self._transport = folder, kind, transport
+    def __init__(self, folder: Path, kind: Kind, transport: Front, era: Era = "handshake") -> None:
+        self._folder, self._kind, self._transport, self.era = folder, kind, transport, era
         self._rigs: list[Rig] = []
 
     def endpoint(self, front: Front | None) -> tuple[Endpoint, Path]:
@@ -68,7 +69,11 @@ class Stage:
             return direct, record
         rig.settings = {"admin": False}
         rig.entries = {LABEL: entry}
-        rig.upstream(OTHER, NEIGHBOUR)
+        if self.era == "modern":  # asked as it is asked directly: what wf-mcp adds, the handshake era's scripts show
+            entry["wf"] = {"attribution": "off", "include_context": "relay"}
+            rig.full(OTHER, "modern")
+        else:
+            rig.upstream(OTHER, NEIGHBOUR)
         return rig.serve(front), record
 
     def close(self) -> None:
@@ -78,7 +83,7 @@ class Stage:
 
     def _command(self, transport: str) -> list[str]:
         if self._kind == "full":
-            return [*FULL, transport]
+            return [*FULL, transport, "--era", self.era]
         return servers.everything("stdio" if transport == "stdio" else "streamableHttp")
 
     def _start(self, rig: Rig) -> str:
@@ -107,7 +112,7 @@ def printed_port(rig: Rig, argv: list[str], name: str) -> int:
 async def running(stage: Stage, front: Front | None) -> AsyncIterator[Run]:
     """A scripted client, connected, and its run."""
     endpoint, record = stage.endpoint(front)
-    async with tapped(endpoint, HELLO, answer) as client:
+    async with tapped(endpoint, HELLO, answer, stage.era) as client:
         yield Run(client, None if front is None else LABEL, record)
 
 

@@ -19,7 +19,7 @@ import anyio
 import httpx2
 from tests.endpoint import Endpoint
 from tests.inbox import JsonObject
-from tests.rawclient import HANDSHAKE, RawClient, unwrapped
+from tests.rawclient import HANDSHAKE, META, Era, RawClient, unwrapped
 from tests.rawlinks import LOST, HttpLink, StdioLink
 
 Side = Literal["server", "client"]
@@ -102,8 +102,8 @@ Answer = Callable[["TapClient", JsonObject], Awaitable[JsonObject | None]]
 class TapClient(RawClient):
     """A raw client that records, whose ids are odd, and which answers as its script says."""
 
-    def __init__(self, hello: JsonObject, answer: Answer) -> None:
-        super().__init__("handshake", hello["capabilities"], "tap")
+    def __init__(self, hello: JsonObject, answer: Answer, era: Era = "handshake") -> None:
+        super().__init__(era, hello["capabilities"], "tap")
         self.tap = Tap()
         self._hello, self._answer = hello, answer
         self._ids = itertools.chain(ODD_IDS, itertools.count(10))
@@ -113,8 +113,25 @@ class TapClient(RawClient):
         super().take(message)
 
     async def greet(self) -> None:
+        if self.era == "modern":
+            self.hello = await self.request("server/discover", {})
+            return
         self.hello = await self.request("initialize", {"protocolVersion": HANDSHAKE, **self._hello})
         await self.notify("notifications/initialized")
+
+    def _stamped(self, params: JsonObject | None) -> JsonObject | None:
+        """In the modern era the script's own client info says who asks."""
+        stamped = super()._stamped(params)
+        if self.era == "modern" and stamped is not None:
+            stamped["_meta"][f"{META}/clientInfo"] = self._hello["clientInfo"]
+        return stamped
+
+    async def said(self, question: JsonObject) -> JsonObject:
+        """The script's result for a question of a modern result."""
+        body = await self._answer(self, question)
+        assert body is not None and "result" in body, question
+        result: JsonObject = body["result"]
+        return result
 
     def soon(self, method: str, params: JsonObject) -> None:
         """A notification, without waiting until it is sent."""
@@ -162,15 +179,17 @@ class TapHttp(HttpLink):
 
 
 @asynccontextmanager
-async def tapped(endpoint: Endpoint, hello: JsonObject, answer: Answer) -> AsyncIterator[TapClient]:
+async def tapped(
+    endpoint: Endpoint, hello: JsonObject, answer: Answer, era: Era = "handshake"
+) -> AsyncIterator[TapClient]:
     """A recording client of an endpoint, over stdio or HTTP as that has it; initialized, with an open GET stream."""
-    client = TapClient(hello, answer)
+    client = TapClient(hello, answer, era)
     with unwrapped():
         async with client.running(), _link(endpoint, client) as link:
             link.tap = client.tap
             client.link = link
             await client.greet()
-            if isinstance(link, TapHttp):
+            if isinstance(link, TapHttp) and era == "handshake":
                 await link.listen(client.hello["protocolVersion"])
             yield client
 

@@ -19,7 +19,17 @@ from wf_mcp.builtin.admin import wf_admin_tools
 from wf_mcp.builtin.history import LIMIT
 from wf_mcp.cli import app
 from wf_mcp.core.config import load_config
-from wf_mcp.core.config_models import AuthWf, ConfigFile, NamesWf, ServerEntry, ShutdownWf, ToolsWf, TopWf, UpstreamWf
+from wf_mcp.core.config_models import (
+    AuthWf,
+    ConfigFile,
+    NamesWf,
+    ParkedWf,
+    ServerEntry,
+    ShutdownWf,
+    ToolsWf,
+    TopWf,
+    UpstreamWf,
+)
 from wf_mcp.core.errors import ConfigError
 from wf_mcp.core.events import KINDS, Event
 from wf_mcp.core.names import ADMIN
@@ -39,6 +49,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "wf.names": NamesWf,
     "wf.tools": ToolsWf,
     "wf.shutdown": ShutdownWf,
+    "wf.parked": ParkedWf,
     "wf.auth": AuthWf,
 }
 ENVIRONMENT = {

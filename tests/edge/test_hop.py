@@ -73,6 +73,15 @@ async def test_an_http_status_is_told_where_the_upstream_said_nothing_itself(
     assert raised.value.message == relayed
 
 
+async def test_what_carries_headers_ends_with_its_stream() -> None:
+    peer = Peer({"silent": None})
+    async with hop_to(peer) as hop:
+        with pytest.raises(NoAgreement):
+            await hop.negotiate("silent", {}, 0.05, {"mcp-protocol-version": "2026-07-28"})
+        cancelled = await peer.came.wait_for("notifications/cancelled")
+    assert cancelled["params"]["requestId"] == 1
+
+
 async def test_an_error_with_the_code_that_the_sdk_has_for_timeouts_is_relayed() -> None:
     peer = Peer({"x": {"error": {"code": -32001, "message": "no such session"}}})
     async with hop_to(peer) as hop:

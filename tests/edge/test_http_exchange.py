@@ -131,3 +131,31 @@ async def test_a_handler_that_ends_without_an_answer_ends_the_response() -> None
         each.end()
         await hit.end()
     assert (hit.status, hit.data, hit.whole) == (200, b"", True)
+
+
+async def test_nothing_is_kept_for_a_client_that_has_left() -> None:
+    each, hit = exchange(), Hit("POST", {})
+    hit.gone.set()
+    with anyio.fail_after(5):
+        assert await each.respond(hit.receive, hit.send, {}) is False
+        for _ in range(200):
+            await each.notify("notifications/test", {})
+        each.end()
+        assert await each.outbox.take() is None
+
+
+async def test_a_flood_lets_others_have_their_turn() -> None:
+    each, turns = exchange(), 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(other)
+        for _ in range(1000):
+            await each.notify("notifications/test", {})
+        tasks.cancel_scope.cancel()
+    assert turns > 10

@@ -135,6 +135,16 @@ async def test_at_the_common_path_only_hosts_of_the_table_known_by_token_address
         assert get.status == 405
 
 
+async def test_who_was_at_the_path_is_nobody_special_at_the_common_one() -> None:
+    async with place() as here:
+        await done(here, hello())
+        modern = await done(here, path="/mcp", mcp_protocol_version="2026-07-28")
+        assert (modern.status, modern.json["error"]["code"]) == (400, -32602)
+        get = Hit("GET", {"mcp-protocol-version": "2026-07-28"}, address="10.0.0.1")
+        await get.run(here.front)
+        assert get.status == 405
+
+
 async def test_introductions_are_bounded_and_the_newest_stay() -> None:
     async with place() as here:
         for number in range(REMEMBERED + 1):

@@ -1,9 +1,12 @@
 """A link to a front of this very process."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 from fastmcp import FastMCP
 
+from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import NotServed, RelayedError, UpstreamUnavailable
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.loopback import Deaf, open_front
@@ -15,7 +18,8 @@ pytestmark = pytest.mark.anyio
 HELLO = Hello({}, {"name": "test", "version": "1"}, "2025-11-25")
 
 
-async def test_it_speaks_as_a_client_on_stdio_would_hear() -> None:
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_it_speaks_as_a_client_on_stdio_would_hear(era: Era) -> None:
     server = FastMCP("here", version="7")
 
     @server.tool
@@ -23,7 +27,8 @@ async def test_it_speaks_as_a_client_on_stdio_would_hear() -> None:
         return "said"
 
     with anyio.fail_after(20):
-        async with open_front(server, HELLO, 5) as link:
+        async with open_front(server, replace(HELLO, era=era), 5) as link:
+            assert link.era == era
             assert link.initialized["serverInfo"]["name"] == "here"
             page = await link.request("tools/list", {})
             with pytest.raises(RelayedError):

@@ -57,7 +57,7 @@ async def test_what_cannot_work_is_refused_with_a_reason_and_others_are_not(meth
         assert await ruled(f, without_session(), "notifications/x", request_id=None) == {"answered": "by FastMCP"}
 
 
-async def test_calls_of_all_share_one_session_and_the_names_are_those_of_the_host() -> None:
+async def test_calls_at_one_revision_share_a_session_and_the_names_are_those_of_the_host() -> None:
     twin = Twin("alpha")
     async with face(twin, kind="http", style="auto") as f:
         callers = [
@@ -66,6 +66,10 @@ async def test_calls_of_all_share_one_session_and_the_names_are_those_of_the_hos
         assert callers[0].audience == callers[1].audience
         assert [caller.style for caller in callers] == ["dotted", "safe"]
         assert callers[0].hello.capabilities == {}
+        old = Connection.from_envelope("2025-03-26", None, None)
+        introduce(old, Introduction({}, "2025-03-26"))
+        other = f.lane._stage.callers.of(Visitor(old, Peer()).context("tools/list"))
+        assert other.hello.protocol_version == "2025-03-26" and other.audience != callers[0].audience
         ports = [caller.port.client for caller in callers if caller.port is not None]
         assert len(set(ports)) == 2
 

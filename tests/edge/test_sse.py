@@ -1,7 +1,7 @@
 """The old HTTP+SSE transport towards an upstream (2024-11-05 basic/transports § HTTP with SSE)."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 import anyio
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 URL = "http://upstream.test/sse?key=1"
 ENDPOINT = "event: endpoint\ndata: /messages?id=7\n\n"
-Handler = Callable[[httpx2.Request], httpx2.Response]
+Handler = Callable[[httpx2.Request], httpx2.Response | Awaitable[httpx2.Response]]
 
 
 def event(message: JsonObject) -> str:
@@ -100,15 +100,34 @@ async def test_a_message_is_posted_to_the_named_endpoint_with_its_own_headers() 
     assert {each.headers["x-key"] for each in posted} == {"own"}
 
 
-async def test_a_message_that_cannot_be_posted_is_its_senders_to_know() -> None:
+async def test_a_message_that_cannot_be_posted_ends_the_connection() -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         if request.method == "GET":
             return streamed(ENDPOINT)
         raise httpx2.ConnectError("refused")
 
-    async with opened(answer) as (_, write):
-        with pytest.raises(anyio.BrokenResourceError):
+    with anyio.fail_after(5), pytest.RaisesGroup(httpx2.ConnectError):
+        async with opened(answer) as (_, write):
             await write.send(request())
+            await anyio.sleep_forever()
+
+
+async def test_a_server_that_is_slow_to_accept_one_message_gets_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "IN_ORDER", 0.05)
+    posted: list[str] = []
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            return streamed(ENDPOINT)
+        posted.append(request.headers.get("x-number", ""))
+        await anyio.sleep(3600 if len(posted) == 1 else 0)
+        return httpx2.Response(202)
+
+    with anyio.fail_after(5):
+        async with opened(answer) as (_, write):
+            for number in ("one", "two"):
+                await write.send(request(**{"x-number": number}))
+    assert posted == ["one", "two"]
 
 
 @pytest.mark.parametrize(("location", "followed"), [("/other", True), ("http://elsewhere.test/other", False)])

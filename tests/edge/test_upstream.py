@@ -134,7 +134,7 @@ async def test_notifications_are_heard_in_order_and_before_the_result() -> None:
 async def test_what_takes_too_long_is_cancelled_there_and_said(tmp_path: Any) -> None:
     record = tmp_path / "record"
     async with linked(plain({}, "--record", str(record))) as link:
-        with pytest.raises(UpstreamTimeout, match=r"'up' did not answer tools/call within 0\.2 s"):
+        with pytest.raises(UpstreamTimeout, match=r"'up' did not answer tools/call of 'slow' within 0\.2 s"):
             await call(link, "slow", {"seconds": 60}, timeout=0.2)
         assert (await call(link, "who"))["content"]
     (slow,) = [each for each in requests(record) if each["params"].get("name") == "slow"]

@@ -125,19 +125,54 @@ async def abandoned(raw: RawClient) -> None:
         await raw.request("tools/call", params)
 
 
-@covers("field.long-calls", "With everything at its default, a call that says nothing for long is simply waited for")
+@covers("field.long-calls", "With everything at its default, a call that says nothing for 130 s is simply waited for")
 @pytest.mark.slow
-@pytest.mark.parametrize(("front", "kind"), [("stdio", "stdio"), ("http", "http"), ("http", "events")])
-async def test_a_long_call(rig: Rig, front: Front, kind: str) -> None:
-    if kind == "stdio":
-        rig.upstream("alpha")
-    else:
-        rig.http_upstream("alpha", None, *(["--events"] if kind == "events" else []))
-    async with rig.serve(front).raw() as raw:
-        assert await raw.text("alpha.slow", {"seconds": 12, "tag": "waited for"}) == "waited for"
+@pytest.mark.timeout(200)
+async def test_a_long_call(rig: Rig) -> None:
+    port = free_port()
+    rig.upstream("stdio")
+    rig.http_upstream("http")
+    rig.http_upstream("events", None, "--events")
+    rig.server("sse", servers.sdk_server("sse", str(port)), f"http://127.0.0.1:{port}/sse", "sse")
+    http = rig.serve("http")
+    waits = {name: ("slow", {"seconds": 130, "tag": "waited"}) for name in ("stdio", "http", "events")}
+    waits["sse"] = ("wait", {"seconds": 130})
+    async with (
+        rig.serve("stdio").raw() as one,
+        http.raw() as other,
+        anyio.create_task_group() as tasks,
+    ):
+        for raw in (one, other):
+            for name, (tool, arguments) in waits.items():
+                tasks.start_soon(waited, raw, f"{name}.{tool}", arguments)
+            # Meanwhile two users take 40 s each to answer what they are asked, and that is no problem either.
+            for kind, method in (("elicitation", "elicitation/create"), ("sampling", "sampling/createMessage")):
+                raw.replies[method] = thoughtful
+                tasks.start_soon(asked, raw, kind)
 
 
-@covers("field.timeout", "A call beyond its upstream's `timeout` ends with name and limit, and is cancelled there only")
+async def waited(raw: RawClient, name: str, arguments: JsonObject) -> None:
+    answer = await raw.call(name, arguments, seconds=160)
+    assert [block["text"] for block in answer["content"]] == ["waited"]
+
+
+LATE_ANSWER: JsonObject = {"action": "accept", "content": {"name": "in the end"}}
+
+
+async def thoughtful(question: JsonObject) -> JsonObject:
+    """A user who thinks."""
+    await anyio.sleep(40)
+    return LATE_ANSWER
+
+
+async def asked(raw: RawClient, kind: str) -> None:
+    name, start = {"elicitation": "stdio.ask", "sampling": "http.ask"}[kind], time.monotonic()
+    answer = await raw.call(name, {"kind": kind}, seconds=80)
+    assert json.loads(answer["content"][0]["text"]) == {"result": LATE_ANSWER}
+    assert time.monotonic() - start > 39
+
+
+@covers("field.timeout", "A call beyond its upstream's `timeout` ends with names and limit, and is cancelled there only")
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 async def test_a_call_that_takes_too_long(rig: Rig, kind: str) -> None:
     (rig.upstream if kind == "stdio" else rig.http_upstream)("alpha", None, wf={"timeout": 1})
@@ -149,7 +184,7 @@ async def test_a_call_that_takes_too_long(rig: Rig, kind: str) -> None:
         assert 1 <= time.monotonic() - start < 3
         assert result["isError"]
         said = result["content"][0]["text"]
-        assert "'alpha'" in said and "tools/call" in said and "1 s" in said
+        assert "'alpha'" in said and "tools/call of 'slow'" in said and "1 s" in said
         await rig["alpha"].saw("dropped")
         assert await raw.text("beta.slow", {"seconds": 2, "tag": "in peace"}) == "in peace"
         assert (await raw.json("alpha.who"))["name"] == "alpha"
@@ -217,12 +252,31 @@ async def listed(guest: HttpGuest) -> set[str]:
     return {tool["name"] for tool in answer["result"]["tools"]}
 
 
-@covers("field.sse-payload", "Results of nearly 1 MB come whole from an upstream over the old HTTP+SSE transport")
+@covers("field.sse-payload", "Results of 12 MB come whole from an upstream over the old HTTP+SSE transport")
 async def test_a_large_result_over_sse(rig: Rig) -> None:
     port = free_port()
     rig.server("old", servers.sdk_server("sse", str(port)), f"http://127.0.0.1:{port}/sse", "sse")
-    code = "x" * 1_000_000
     async with rig.serve().raw() as raw:
-        for _ in range(3):
-            prompt = await raw.request("prompts/get", {"name": "old.review", "arguments": {"code": code}})
-            assert prompt["messages"][0]["content"]["text"].removeprefix("Please review: ") == code
+        for length in (1_000_000, 12_000_000):
+            result = await raw.call("old.large", {"length": length}, seconds=60)
+            assert [len(block["text"]) for block in result["content"]] == [length]
+
+
+@covers("field.sse-headers", "Toward an SSE upstream too: its own headers, those it is to be forwarded, and no others")
+async def test_headers_of_a_client_at_an_sse_upstream(rig: Rig) -> None:
+    port, file = free_port(), rig.folder / "headers.jsonl"
+    argv = servers.sdk_server("sse", str(port))
+    rig.server("old", argv, f"http://127.0.0.1:{port}/sse", "sse", WF_TEST_HEADERS=str(file))
+    rig.entries["old"] |= {"headers": {"X-Own": "own"}, "wf": {"forward_headers": ["x-wanted"]}}
+    rig.with_token()
+    sent = {"cookie": "s=1", "x-api-key": "K-of-the-client", "x-wanted": "W"}
+    async with rig.serve("http").raw(headers=sent) as raw:
+        assert "old.add" in await raw.names()
+        assert (await raw.call("old.add", {"a": 1, "b": 2}))["structuredContent"] == {"result": 3}
+        await raw.read("sdk://old/greeting")
+    seen = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert {each["verb"] for each in seen} == {"GET", "POST"}
+    headers = [each["headers"] for each in seen]
+    assert all(each["x-own"] == "own" for each in headers)
+    assert not any({"authorization", "cookie", "x-api-key"} & each.keys() for each in headers)
+    assert sum(each.get("x-wanted") == "W" for each in headers) == 2  # the call and the read

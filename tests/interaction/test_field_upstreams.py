@@ -115,6 +115,25 @@ async def test_connections_that_are_cut(rig: Rig, kind: str) -> None:
                     assert (await tries(raw, "sdk.add", 2, sum_of))[1]
 
 
+@covers(
+    "field.swallowed", "With `ping`, a connection that is swallowed without being closed is noticed, and opened again"
+)
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_connection_that_is_swallowed(rig: Rig, kind: str) -> None:
+    port = free_port()
+    path = "sse" if kind == "sse" else "mcp"
+    rig.server("sdk", servers.sdk_server(kind, str(port)), f"http://127.0.0.1:{port}/{path}", kind)
+    async with cuttable(port) as link:
+        # Handshake, since the revision of 2026-07-28 has no ping and no connection that it would be for.
+        rig.entries["sdk"] |= {"url": f"http://127.0.0.1:{link.port}/{path}", "wf": {"ping": 1, "era": "handshake"}}
+        async with rig.serve().raw() as raw:
+            sum_of = {"a": 1, "b": 2}
+            assert (await raw.call("sdk.add", sum_of))["structuredContent"] == {"result": 3}
+            assert link.swallow() > 0
+            with anyio.fail_after(10):
+                assert (await tries(raw, "sdk.add", 2, sum_of))[1]
+
+
 @covers("field.cut-in-flight", "A call in flight when its upstream's connections are cut ends soon, and says so")
 @pytest.mark.parametrize("kind", ["http", "sse"])
 async def test_a_call_in_flight_that_is_cut_off(rig: Rig, kind: str) -> None:

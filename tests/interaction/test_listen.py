@@ -8,10 +8,11 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged, listen
 from tests.covers import covers
-from tests.inbox import JsonObject
+from tests.inbox import JsonObject, eventually
 from tests.rawclient import META, RawClient, RawError
-from tests.rig import FRONTS, Front, Rig
+from tests.rig import FRONTS, Front, Rig, Upstream
 
 pytestmark = pytest.mark.anyio
 
@@ -247,3 +248,104 @@ async def test_what_cannot_be_listened_to_is_refused(rig: Rig, front: Front) -> 
             with pytest.raises(RawError) as caught:
                 await raw.request("subscriptions/listen", {"notifications": wanted})
             assert caught.value.code == code
+
+
+def _watched(upstream: Upstream) -> list[Any]:
+    """The resources of each stream that wf-mcp itself had at an upstream, in order."""
+    return [item["notifications"].get("resourceSubscriptions") for item in upstream.events("listen")]
+
+
+EVERY_LEG = pytest.mark.parametrize("leg", FRONTS)
+ITEM, PUBLIC_ITEM = "demo://item/2", "demo://alpha/item/2"
+
+
+@covers("modern.listens-modern", "What a modern upstream tells comes on the stream as it was sent, but for URI and id")
+@EVERY_FRONT
+@EVERY_LEG
+async def test_a_modern_upstream_is_heard(rig: Rig, front: Front, leg: Front) -> None:
+    upstream = rig.full("alpha", "modern", leg)
+    async with rig.serve(front).raw("modern") as raw:
+        async with listening(raw, **LISTS, resourceSubscriptions=[PUBLIC_ITEM]) as stream:
+            await raw.call("alpha.change", {"kinds": ["tools", "prompts", "resources"], "name": "grown"})
+            await raw.call("alpha.touch", {"uri": ITEM})
+            for method in (TOOLS, PROMPTS, RESOURCES):
+                await stream.hears(method)
+            await stream.hears(UPDATED, uri=PUBLIC_ITEM, title="t")
+            assert "alpha.grown" in await raw.names()
+            (updated,) = raw.notes.of(UPDATED)
+            assert updated["params"]["_meta"] == {"k": None, SUBSCRIPTION: stream.id}
+        await eventually(lambda: _watched(upstream)[-2:] == [[ITEM], None])
+
+
+@covers("modern.listens-lost", "Where an upstream's own stream broke off, everything that it tells of is announced")
+@pytest.mark.parametrize(("leg", "end"), [("stdio", "stop_listening"), ("http", "lose_listening")])
+async def test_an_upstream_whose_stream_breaks_off_is_listened_to_again(rig: Rig, leg: Front, end: str) -> None:
+    rig.full("alpha", "modern", leg)
+    async with (
+        rig.serve().raw("modern") as raw,
+        listening(raw, toolsListChanged=True, resourceSubscriptions=[PUBLIC_ITEM]) as stream,
+    ):
+        await raw.call(f"alpha.{end}")
+        await stream.hears(TOOLS)
+        await stream.hears(UPDATED, uri=PUBLIC_ITEM)
+        await raw.call("alpha.touch", {"uri": ITEM})
+        await stream.hears(UPDATED, uri=PUBLIC_ITEM, title="t")
+
+
+@covers("modern.listens-refused", "A resource that its upstream does not honour is left out of the acknowledgement")
+async def test_what_a_modern_upstream_does_not_honour_is_not_acknowledged(rig: Rig) -> None:
+    rig.full("alpha", "modern", "stdio", "--refuse", "resourceSubscriptions")
+    async with (
+        rig.serve().raw("modern") as raw,
+        listening(raw, promptsListChanged=True, resourceSubscriptions=[PUBLIC_ITEM]) as stream,
+    ):
+        assert stream.heard == [(ACKNOWLEDGED, {"notifications": {"promptsListChanged": True}})]
+
+
+@covers(
+    "modern.hints", "A list may be reused as its least reusable upstream allows; a read resource as its own one says"
+)
+async def test_cache_hints_are_merged(rig: Rig) -> None:
+    rig.full("alpha")
+    rig.full("beta")
+    async with rig.serve("http").raw("modern") as raw:
+        listed = await raw.request("tools/list")
+        read = await raw.read(PUBLIC_ITEM)
+        prompts = await raw.request("prompts/list")
+    assert [(each["ttlMs"], each["cacheScope"]) for each in (listed, read, prompts, raw.hello)] == [
+        (60000, "public"),
+        (5, "private"),
+        (0, "private"),
+        (0, "private"),
+    ]
+    rig.upstream("old")
+    async with rig.serve("http").raw("modern") as raw:
+        listed = await raw.request("tools/list")
+    assert (listed["ttlMs"], listed["cacheScope"]) == (0, "private")
+
+
+@covers("modern.listens-sdk", "The Python SDK's own client listens, and sees the end of wf-mcp as a graceful one")
+@EVERY_FRONT
+async def test_the_sdks_client_listens(rig: Rig, front: Front) -> None:
+    rig.upstream("alpha")
+    async with (
+        rig.serve(front).client("modern") as probe,
+        listen(
+            probe.client.session, tools_list_changed=True, resource_subscriptions=["demo://alpha/r", "demo://no/x"]
+        ) as stream,
+    ):
+        assert stream.honored.model_dump(exclude_none=True) == {
+            "tools_list_changed": True,
+            "resource_subscriptions": ["demo://alpha/r"],
+        }
+        await probe.text("alpha.touch", {"uri": "demo://r"})
+        with anyio.fail_after(10):
+            assert await anext(stream) == ResourceUpdated(uri="demo://alpha/r")
+        await probe.text("alpha.grow")
+        with anyio.fail_after(10):
+            assert await anext(stream) == ToolsListChanged()
+        assert "alpha.grown" in await probe.names()
+        if front == "http":
+            rig.process.send_signal(signal.SIGTERM)
+            with anyio.fail_after(10):
+                assert [event async for event in stream] == []

@@ -250,3 +250,24 @@ async def test_stopping(rig: Rig) -> None:
     assert answers["quick"]["result"]["content"][0]["text"] == "quick"
     assert answers["slow"]["error"] == {"code": -32603, "message": "wf-mcp is stopping"}
     assert rig.process.wait(10) == 0
+
+
+@covers("modern-http.listen", "A listen stream over HTTP hears of changes, and ends with its result when wf-mcp stops")
+async def test_listening_until_the_end(rig: Rig) -> None:
+    async with modern_guest(served(rig)) as guest:
+        assert "alpha.grow" in str(await guest.ask("tools/list"))
+        message = modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, "mine")
+        assert (await guest.post(message, accept="application/json")).status_code == 406
+        async with guest.stream(message) as stream:
+            acknowledged = await stream.event()
+            assert acknowledged is not None
+            assert acknowledged.data["method"] == "notifications/subscriptions/acknowledged"
+            await guest.call("alpha.grow", {"name": "grown"})
+            changed = await stream.event()
+            assert changed is not None and changed.data["method"] == "notifications/tools/list_changed"
+            rig.process.send_signal(signal.SIGTERM)
+            last = await stream.event()
+            assert last is not None and last.id is None and last.data["id"] == "mine"
+            assert last.data["result"]["resultType"] == "complete"
+            assert await stream.event() is None
+    assert rig.process.wait(10) == 0

@@ -10,7 +10,7 @@ from tests.covers import covers
 from tests.inbox import JsonObject, eventually
 from tests.mapping import back
 from tests.rawclient import Era, RawClient, RawError
-from tests.rig import ERAS, FRONTS, Front, Rig, Upstream
+from tests.rig import ERAS, FRONTS, Front, Rig, Upstream, end, free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,9 @@ async def test_each_request_says_who_asks(rig: Rig, era: Era, leg: Front) -> Non
         found = await seen(raw, "envelope")
     envelope, headers = found["envelope"], found["headers"]
     assert (envelope["protocolVersion"], envelope["clientInfo"]["name"]) == ("2026-07-28", "raw-client")
-    assert (envelope["clientCapabilities"]["elicitation"], envelope["clientCapabilities"]["roots"]) == ({}, {})
+    declared = envelope["clientCapabilities"]
+    roots = {"listChanged": True} if era == "modern" else {}  # a flag of the handshake's, which only crosses as it is
+    assert (declared["elicitation"], declared["roots"]) == ({}, roots)
     expected = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "envelope"}
     assert headers == (expected if leg == "http" else {})
 
@@ -144,21 +146,20 @@ async def test_a_handshake_client_s_log_level_is_asked_for(rig: Rig, leg: Front)
         await raw.request("logging/setLevel", {"level": "alert"})
         assert (await seen(raw, "envelope"))["envelope"]["logLevel"] == "alert"
         await raw.call("alpha.logs")
-        await raw.notes.wait_for(lambda note: note["params"].get("data") == "no logger")
+        await raw.notes.wait_for(lambda note: (note.get("params") or {}).get("data") == "no logger")
     assert {note["params"]["level"] for note in raw.notes.of("notifications/message")} == {"alert", "emergency"}
 
 
 async def cancelled_by(rig: Rig, upstream: Upstream, front: Front, era: Era) -> str:
     """How a modern upstream is told that a call is cancelled."""
-    async with rig.serve(front).raw(era) as raw:
-        async with anyio.create_task_group() as tasks:
-            raw.ids = iter([7])
-            tasks.start_soon(raw.call, "alpha.slow", {"tag": "x"})
-            request = await upstream.saw("request", method="tools/call")
-            assert request["params"]["name"] == "slow"
-            await raw.notify("notifications/cancelled", {"requestId": 7, "reason": "enough"})
-            cancelled = await upstream.saw("cancelled", tool="slow")
-            tasks.cancel_scope.cancel()
+    async with rig.serve(front).raw(era) as raw, anyio.create_task_group() as tasks:
+        raw.ids = iter([7])
+        tasks.start_soon(raw.call, "alpha.slow", {"tag": "x"})
+        request = await upstream.saw("request", method="tools/call")
+        assert request["params"]["name"] == "slow"
+        await raw.notify("notifications/cancelled", {"requestId": 7, "reason": "enough"})
+        cancelled = await upstream.saw("cancelled", tool="slow")
+        tasks.cancel_scope.cancel()
     by: str = cancelled["by"]
     return by
 
@@ -186,7 +187,7 @@ async def test_a_lost_listen_stream_is_opened_again(rig: Rig, tool: str) -> None
         for kind in ("tools", "prompts", "resources"):
             await raw.notes.wait_for(f"notifications/{kind}/list_changed")
         await raw.call("alpha.touch", {"uri": URI})
-        await raw.notes.wait_for(lambda note: note["params"].get("title") == "t")
+        await raw.notes.wait_for(lambda note: (note.get("params") or {}).get("title") == "t")
 
 
 @covers("modern.server-death", "A modern upstream that dies is started again and listened to again")
@@ -200,4 +201,22 @@ async def test_after_a_new_start_it_is_listened_to_again(rig: Rig) -> None:
         await eventually(lambda: upstream.events("listen")[-1]["notifications"].get("resourceSubscriptions") == [URI])
         await eventually(lambda: len({each["pid"] for each in upstream.events("listen")}) == 2)
         await raw.call("alpha.touch", {"uri": URI})
-        await raw.notes.wait_for(lambda note: note["params"].get("title") == "t")
+        await raw.notes.wait_for(lambda note: (note.get("params") or {}).get("title") == "t")
+
+
+@covers(
+    "modern.http-restart", "A modern HTTP upstream that comes back is listened to again, with what was subscribed to"
+)
+async def test_an_http_upstream_that_comes_back_is_listened_to_again(rig: Rig) -> None:
+    port = str(free_port())
+    upstream = rig.full("alpha", "modern", "http", "--port", port)
+    process = rig.process
+    async with rig.serve().raw() as raw:
+        await raw.request("resources/subscribe", {"uri": PUBLIC})
+        end(process)
+        assert (await raw.call("alpha.envelope"))["isError"]
+        rig.spawn(upstream.argv, "again")
+        await eventually(lambda: len({each["pid"] for each in upstream.events("listen")}) == 2, 30)
+        await eventually(lambda: upstream.events("listen")[-1]["notifications"].get("resourceSubscriptions") == [URI])
+        await raw.call("alpha.touch", {"uri": URI})
+        await raw.notes.wait_for(lambda note: (note.get("params") or {}).get("title") == "t")

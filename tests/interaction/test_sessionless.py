@@ -55,6 +55,7 @@ async def test_the_path(rig: Rig, end: str) -> None:
         for header in ("2025-11-25", "2026-07-28", "2099-01-01"):
             assert (await guest.post(request("tools/list"), mcp_protocol_version=header)).status_code == 200
         assert (await guest.post(request("tools/list"), mcp_protocol_version="foobar")).status_code == 400
+        assert (await guest.post(request("tools/list"), origin="http://evil.example")).status_code == 403
 
 
 @covers("sessionless.setting", "With --stateless, /mcp too gives no handshake client a session, and ignores stale ids")
@@ -126,6 +127,17 @@ async def test_questions(rig: Rig, kind: str) -> None:
         )
         declared = rig["alpha"].events("request", method="initialize")[0]["params"]["capabilities"]
         assert declared == {}
+
+
+@covers("sessionless.modern-questions", "A modern upstream's questions to a client without a session become a result")
+async def test_questions_of_a_modern_upstream(rig: Rig) -> None:
+    rig.full("alpha", "modern")
+    url = rig.serve("http").url
+    assert url is not None
+    async with http_guest(f"{url}/stateless") as guest:
+        result = (await guest.ask("tools/call", {"name": "alpha.elicit", "arguments": {}}))["result"]
+        assert result["isError"] is True
+        assert "this client connection cannot answer questions" in result["content"][0]["text"]
 
 
 @covers("sessionless.leaves", "A call without a session goes on when its client leaves, since that is no cancelling")

@@ -6,7 +6,7 @@ import pytest
 from tests import servers
 from tests.covers import covers
 from tests.inbox import JsonObject
-from tests.rig import Rig
+from tests.rig import FRONTS, Front, Rig
 
 OBJECT = {"type": "object"}
 SPEC: JsonObject = {
@@ -43,6 +43,15 @@ def test_a_server_of_which_nothing_is_lost(rig: Rig, transport: str) -> None:
     assert [call["arguments"] for call in calls] == [{"a": 1}] * 2
     asked = rig["My Server"].events("request", method="prompts/get")
     assert [item["params"]["name"] for item in asked] == ["hi", "hi"]
+
+
+@covers("verify.modern", "verify compares in the era that the server speaks")
+@pytest.mark.parametrize("transport", FRONTS)
+def test_a_modern_server_of_which_nothing_is_lost(rig: Rig, transport: Front) -> None:
+    rig.full("alpha", "modern", transport)
+    code, out, err = verify(rig, "--call", "alpha.contents={}")
+    assert code == 0, out + err
+    assert "alpha: 15 answers compared, nothing is lost" in out
 
 
 @covers("verify.lost", "verify names method, item, JSON path and both values of every difference, and ends with 1")

@@ -3,11 +3,11 @@
 import hashlib
 import json
 import time
-from pathlib import Path
 
 import pytest
 from tests.covers import covers
 from tests.inbox import eventually
+from tests.procs import resident
 from tests.rawclient import RawClient
 from tests.rig import FRONTS, Front, Rig
 
@@ -16,12 +16,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(150)]
 MEGABYTE = 1_000_000
 LEVEL = 40 * MEGABYTE
 """Bytes that may be more than before: less than one copy of what passed."""
-
-
-def resident(pid: int) -> int:
-    """Bytes of memory that a process has."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
 
 
 async def returns_to(pid: int, before: int) -> None:

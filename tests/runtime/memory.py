@@ -126,6 +126,7 @@ class TwinLink:
     def __init__(self, twin: Twin, upstream: Upstream, hello: Hello, inbox: Inbox) -> None:
         self.twin, self.upstream, self.hello, self.inbox = twin, upstream, hello, inbox
         self.notes: list[tuple[str, JsonObject | None]] = []
+        self.followed: list[str] = []
         self._gone = anyio.Event()
         self._why = "it left"
 
@@ -181,6 +182,12 @@ class TwinLink:
 
     async def notify(self, method: str, params: JsonObject | None) -> None:
         self.notes.append((method, params))
+
+    def follow(self, task_id: str) -> None:
+        self.followed.append(task_id)
+
+    def unfollow(self, task_id: str) -> None:
+        self.followed.remove(task_id)
 
     async def closed(self) -> str:
         await self._gone.wait()

@@ -183,3 +183,14 @@ async def test_an_absent_upstream_is_named_in_every_cell() -> None:
             twin.link.lose()
             with pytest.raises(UpstreamUnavailable, match="'alpha' is unavailable: it is broken"):
                 await s.call("alpha.x", who)
+
+
+async def test_urls_to_open_are_told_in_a_result_to_clients_before_2025_11_25() -> None:
+    data = {"elicitations": [{"mode": "url", "elicitationId": "e", "url": "https://x.test/e", "message": "Sign in"}]}
+    async with stage(handshake()) as s:
+        s.twin("alpha").fail("tools/call", RelayedError(-32042, "URL needed", data))
+        result = await s.call("alpha.x", client(TwinClient(), version="2025-06-18"))
+        with pytest.raises(RelayedError):
+            await s.call("alpha.x", client(TwinClient()))
+    said = "URL needed. Open these addresses, then make the call again:\n- Sign in: https://x.test/e"
+    assert result == {**text(said), "isError": True}

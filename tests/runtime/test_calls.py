@@ -8,6 +8,7 @@ import pytest
 from tests.runtime.memory import TwinClient
 
 from wf_mcp.core.errors import INTERNAL_ERROR, NotServed, RelayedError
+from wf_mcp.runtime.attribution import sending
 from wf_mcp.runtime.calls import Calls, Spawn
 
 pytestmark = pytest.mark.anyio
@@ -153,6 +154,20 @@ async def test_with_two_clients_in_flight_nobody_is_asked(spawn: Spawn) -> None:
         with pytest.raises(RelayedError, match="none of them is asked") as refused:
             calls.to_ask(TwinClient("standing"))
     assert refused.value.code == INTERNAL_ERROR
+
+
+async def test_where_the_transport_tells_the_call_that_a_question_was_said_to_is_meant(spawn: Spawn) -> None:
+    one, other, calls = TwinClient("one"), TwinClient("other"), Calls()
+    with calls.opened(one, {}, spawn) as (first, _), calls.opened(other, {}, spawn) as (second, _):
+        with sending(first):
+            assert (calls.meant(), calls.to_ask(None)) == (first, one)
+        with sending(second):
+            assert (calls.meant(), calls.to_ask(None)) == (second, other)
+    with calls.opened(one, {}, spawn) as (third, _), sending(second):  # which is over, or another session's
+        assert calls.meant() is third
+    nobody = pytest.raises(NotServed, match="No client can be asked now")
+    with calls.opened(None, {}, spawn) as (ours, _), calls.opened(one, {}, spawn), sending(ours), nobody:
+        calls.to_ask(None)
 
 
 async def test_outside_any_call_the_standing_client_is_asked() -> None:

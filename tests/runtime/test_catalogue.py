@@ -16,6 +16,7 @@ from wf_mcp.core.hints import Hints
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime import catalogue as module
+from wf_mcp.runtime import kept_list
 from wf_mcp.runtime.catalogue import Catalogue
 
 pytestmark = pytest.mark.anyio
@@ -372,7 +373,8 @@ async def test_a_list_whose_changes_nobody_tells_is_fetched_again_once_its_time_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for each in (module, kept_list):
+        monkeypatch.setattr(each, "time", SimpleNamespace(monotonic=lambda: now[0]))
     twin = hinted((5000, "public"))
     async with shown(twin) as s:
         await s.get()
@@ -392,7 +394,8 @@ async def test_a_list_whose_changes_nobody_tells_is_fetched_again_once_its_time_
 
 async def test_a_list_whose_changes_are_told_stays_good_as_long_as_none_is(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for each in (module, kept_list):
+        monkeypatch.setattr(each, "time", SimpleNamespace(monotonic=lambda: now[0]))
     twin = hinted((5000, "public"), listen=True)
     async with shown(twin) as s:
         await s.get()
@@ -416,3 +419,13 @@ async def test_what_is_wanted_by_many_while_it_is_fetched_is_fetched_once_even_i
             gate.set()
         assert len(twin.of("tools/list")) == 2
         assert s.catalogue.fresh(TOOLS)
+
+
+async def test_what_a_modern_upstream_says_of_itself_is_not_said_of_the_list() -> None:
+    """`serverInfo` in a list's `_meta` is that hop's own (matrix C.2); the merged list has ours."""
+    meta = {"io.modelcontextprotocol/serverInfo": {"name": "up"}, "vendor/k": 1}
+    twin = Twin("up", tools=[tool("x")], era="modern")
+    twin.give("tools/list", {"tools": [tool("x")], "_meta": meta, "resultType": "complete"})
+    async with shown(twin) as s:
+        await s.get()
+        assert s.catalogue.meta(TOOLS) == {"vendor/k": 1}

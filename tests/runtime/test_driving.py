@@ -9,7 +9,7 @@ from tests.runtime.memory import Twin, TwinClient, TwinLink, text, tool
 from tests.runtime.stage import caller, config, stage, upstream
 from tests.runtime.upstreams import FORM, ROOTS, client, follow, modern, modern_client
 
-from wf_mcp.core.errors import RelayedError, UpstreamTimeout
+from wf_mcp.core.errors import RelayedError, UpstreamTimeout, UpstreamUnavailable
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime import driving
 
@@ -119,12 +119,39 @@ async def test_progress_goes_on_while_a_task_works_for_a_client_that_gave_a_toke
 
 
 async def test_a_call_that_is_cancelled_cancels_its_task() -> None:
-    async with stage(tasked(now("working"))) as s:
+    twin, taken = tasked(now("working")), anyio.Event()
+
+    async def take(link: TwinLink, params: JsonObject) -> JsonObject:
+        await anyio.lowlevel.checkpoint()
+        taken.set()
+        return {}
+
+    twin.answers["tasks/cancel"] = take
+    async with stage(twin) as s:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(s.call, "alpha.x", client(TwinClient()))
             await s.twin("alpha").asked("tasks/get")
             tasks.cancel_scope.cancel()
         assert [request.params for request in s.twin("alpha").of("tasks/cancel")] == [{"taskId": "t"}]
+        assert taken.is_set()
+
+
+async def test_a_task_that_is_lost_with_its_upstream_is_told_at_once() -> None:
+    async def die(link: TwinLink, params: JsonObject) -> JsonObject:
+        link.lose("it crashed")
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    twin = tasked(now("working"))
+    twin.answers["tasks/get"] = die
+    async with stage(twin) as s:
+        await s.ready()
+        s.twin("alpha").slow_start()
+        began = anyio.current_time()
+        with pytest.raises(UpstreamUnavailable, match="it crashed"):
+            await s.call("alpha.x", client(TwinClient()))
+        assert anyio.current_time() - began < driving.CANCELLING
+        assert twin.of("tasks/cancel") == []
 
 
 async def test_a_task_that_takes_longer_than_the_upstream_may_is_cancelled_and_named() -> None:

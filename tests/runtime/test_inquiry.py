@@ -157,3 +157,12 @@ async def test_a_bare_upstreams_tool_asks_under_its_own_ids() -> None:
     async with stage(twin, config_of=config(upstream("alpha", ""))) as s:
         await s.call("x", client(port))
     assert ":" not in port.questions[0][1]["elicitationId"]
+
+
+async def test_a_progress_token_of_a_question_stays_behind() -> None:
+    """No notification goes to a modern upstream, and a token of another hop could be taken for one of ours."""
+    port = TwinClient(roots_list={"roots": []})
+    asked = {"method": "roots/list", "params": {"_meta": {"progressToken": 1, "vendor": 2}}}
+    async with stage(modern(asking(where=asked), DONE)) as s:
+        await s.call("alpha.x", client(port))
+    assert port.questions == [("roots/list", {"_meta": {"vendor": 2}})]

@@ -41,10 +41,10 @@ async def next_of(stream: Listener) -> list[tuple[str, JsonObject]]:
 
 
 async def silent(stream: Listener) -> bool:
+    """Whether nothing waits: what is offered now comes alone."""
     await anyio.wait_all_tasks_blocked()
-    with anyio.move_on_after(0) as nothing:
-        await stream.take()
-    return nothing.cancelled_caught
+    stream.offer("fence", {})
+    return await next_of(stream) == [("fence", {})]
 
 
 async def settled(s: Stage) -> None:
@@ -148,6 +148,14 @@ async def test_while_an_upstream_was_away_its_watched_resources_may_have_changed
         assert await next_of(stream) == [(UPDATED, {"uri": R})]
 
 
+async def test_an_upstream_that_starts_for_somebody_else_is_no_news() -> None:
+    one, other = Audience("one", "p", "s"), Audience("other", "p", "s")
+    async with stage(twin()) as s, s.listeners.open(caller(one), uris(R)) as stream:
+        await s.ready(caller(other))
+        assert len(s.twin("alpha").links) == 2
+        assert await silent(stream)
+
+
 async def test_a_resource_is_watched_on_when_a_reload_restarts_its_upstream_or_brings_it_back() -> None:
     first = config(upstream("alpha"))
     async with stage(twin(), config_of=first) as s, s.listeners.open(caller(), uris(R)) as stream:
@@ -200,3 +208,61 @@ async def test_stopping_ends_every_stream_and_waits_for_them_but_not_for_ever() 
         await s.listeners.stop(0.01)
         assert len(s.listeners) == 1
         tasks.cancel_scope.cancel()
+
+
+TASKS = "notifications/tasks"
+
+
+def tasked(name: str = "alpha", **options: Any) -> Twin:
+    extension = {"io.modelcontextprotocol/tasks": {}}
+    return Twin(name, era="modern", capabilities={"tools": {}, "extensions": extension}, **options)
+
+
+async def test_tasks_are_followed_at_their_upstream_and_told_to_those_who_named_them_only() -> None:
+    old, bare = tasked("old"), Twin("bare", era="modern")
+    old.era = "handshake"
+    wanted = SubscriptionFilter(tasks=("alpha:1", "old:1", "bare:1", "nobody:1"))
+    async with stage(tasked(), old, bare) as s:
+        await s.ready()
+        link = s.twin("alpha").link
+        async with s.listeners.open(caller(), SubscriptionFilter(tasks=("alpha:2",))) as other:
+            async with s.listeners.open(caller(), wanted) as stream:
+                assert stream.honoured == SubscriptionFilter(tasks=("alpha:1",))
+                assert link.followed == ["2", "1"]
+                for status in ("working", "input_required", "working"):  # none of them is a repeat
+                    link.say(TASKS, {"taskId": "1", "status": status})
+                await anyio.wait_all_tasks_blocked()
+                assert [params["status"] for _, params in await next_of(stream)] == [
+                    "working",
+                    "input_required",
+                    "working",
+                ]
+                assert await silent(other)
+            assert link.followed == ["2"]
+        assert link.followed == []
+
+
+async def test_nobody_hears_of_a_task_in_anothers_session() -> None:
+    one, other = Audience("one", "p", "s"), Audience("other", "p", "s")
+    async with stage(tasked()) as s:
+        await s.ready(caller(one))
+        async with s.listeners.open(caller(other), SubscriptionFilter(tasks=("alpha:1",))) as stream:
+            await s.ready(caller(other))
+            s.twin("alpha").links[0].say(TASKS, {"taskId": "1", "status": "working"})
+            assert await silent(stream)
+
+
+async def test_a_task_is_followed_again_after_its_upstream_came_back() -> None:
+    async with stage(tasked()) as s:
+        await s.ready()
+        async with s.listeners.open(caller(), SubscriptionFilter(tasks=("alpha:1",))) as stream:
+            s.twin("alpha").link.lose()
+            await s.twin("alpha").asked("tools/list", 2)
+            assert s.twin("alpha").link.followed == ["1"]
+            for following in (config(upstream("alpha", digest="2")), config(), config(upstream("alpha"))):
+                s.next = following
+                await s.operator.reload()
+            assert s.twin("alpha").link.followed == ["1"]
+            s.twin("alpha").link.say(TASKS, {"taskId": "1", "status": "completed"})
+            assert await next_of(stream) == [(TASKS, {"taskId": "alpha:1", "status": "completed"})]
+        assert s.twin("alpha").link.followed == []

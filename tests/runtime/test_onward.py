@@ -52,8 +52,8 @@ async def test_a_handshake_clients_log_level_rides_on_each_request() -> None:
 
 async def test_a_modern_client_declares_for_itself_with_each_request() -> None:
     async with stage(modern(DONE)) as s:
-        assert await told(s, modern_client()) == Envelope(ABLE_THERE, INFO, None)
-        assert await told(s, modern_client(log_level="info")) == Envelope(ABLE_THERE, INFO, "info")
+        assert await told(s, modern_client()) == Envelope(ABLE, INFO, None)
+        assert await told(s, modern_client(log_level="info")) == Envelope(ABLE, INFO, "info")
 
 
 async def test_what_a_client_declared_stays_its_own() -> None:

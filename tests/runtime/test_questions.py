@@ -151,3 +151,30 @@ def test_one_upstream_is_not_shown_what_others_said_to_the_host(wanted: str) -> 
 )
 def test_everything_else_passes_as_it_is(method: str, params: dict[str, Any]) -> None:
     assert ALONE.to_client(method, copy.deepcopy(params)) == params
+
+
+def test_a_task_of_the_extension_is_told_with_everything_in_it_in_the_clients_terms() -> None:
+    translation = Translation(Namespace("alpha", "alpha"))
+    link = {"type": "resource_link", "uri": "demo://r", "name": "r"}
+    told = translation.to_client(
+        "notifications/tasks",
+        {
+            "taskId": "1",
+            "status": "completed",
+            "vendor": None,
+            "result": {"content": [link], "structuredContent": {"uri": "demo://r"}},
+            "error": {"code": 1, "message": "x", "data": {"uri": "demo://r"}},
+            "inputRequests": {"k": {"method": "elicitation/create", "params": {"elicitationId": "e", "message": "m"}}},
+        },
+    )
+    assert told == {
+        "taskId": "alpha:1",
+        "status": "completed",
+        "vendor": None,
+        "result": {"content": [{**link, "uri": "demo://alpha/r"}], "structuredContent": {"uri": "demo://r"}},
+        "error": {"code": 1, "message": "x", "data": {"uri": "demo://alpha/r"}},
+        "inputRequests": {
+            "k": {"method": "elicitation/create", "params": {"elicitationId": "alpha:e", "message": "m"}}
+        },
+    }
+    assert translation.to_client("notifications/tasks", {"taskId": 1}) == {"taskId": 1}

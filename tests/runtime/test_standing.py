@@ -71,6 +71,17 @@ async def test_a_subscription_to_nobodys_resource_is_refused() -> None:
             await s.standing.subscribe(caller(), {"uri": "demo://nobody/x"})
 
 
+async def test_an_error_names_the_resource_as_the_client_wrote_it() -> None:
+    """Matrix C.1 row 12."""
+    who = visitor(TwinClient("one"))
+    async with stage(alpha()) as s:
+        for request, method in ((s.standing.subscribe, SUBSCRIBE), (s.standing.unsubscribe, UNSUBSCRIBE)):
+            s.twin("alpha").fail(method, RelayedError(-32002, "none", {"uri": "demo://r", "x": None}))
+            with pytest.raises(RelayedError) as raised:
+                await request(who, {"uri": PUBLIC})
+            assert raised.value.data == {"uri": PUBLIC, "x": None}
+
+
 async def test_on_a_session_of_ones_own_every_request_is_the_upstreams_to_answer() -> None:
     who = visitor(TwinClient("one"))
     async with stage(alpha()) as s:

@@ -151,6 +151,17 @@ async def test_what_somebody_subscribed_to_again_meanwhile_is_not_given_up() -> 
     assert methods == [SUBSCRIBE, SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE]
 
 
+async def test_what_is_subscribed_to_again_before_it_was_given_up_stays_subscribed() -> None:
+    first, again = listener(1), listener(2)
+    async with stage(alpha()) as s:
+        watch = watching(s)
+        await watch.watch(first, R)
+        watch.release(first)
+        await watch.watch(again, R)
+        await anyio.wait_all_tasks_blocked()
+        assert (len(asked(s, SUBSCRIBE)), asked(s, UNSUBSCRIBE)) == (2, [])
+
+
 async def test_an_upstream_that_is_away_is_not_waited_for_when_a_stream_ends() -> None:
     twin, stream = alpha(), listener()
     async with stage(twin) as s:

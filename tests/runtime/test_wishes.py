@@ -89,3 +89,12 @@ def test_each_client_is_shown_what_it_asked_for() -> None:
     assert wishes.showing(clients, "debug") == ("silent",)
     assert wishes.showing(clients, "x-level") == clients
     assert [wishes.shows(client, "warning") for client in clients] == [False, True, True]
+
+
+def test_a_task_is_followed_by_those_who_named_it_and_the_first_and_last_concern_the_upstream() -> None:
+    wishes = Wishes()
+    assert [wishes.follow("t", client) for client in ("one", "other", "one")] == [True, False, False]
+    assert (wishes.tasks, wishes.followers("t"), wishes.followers("u")) == (("t",), ("one", "other"), ())
+    assert wishes.followers(None) == wishes.followers(["t"]) == ()
+    assert [wishes.unfollow("t", client) for client in ("third", "one", "one", "other")] == [False, False, False, True]
+    assert wishes.tasks == ()

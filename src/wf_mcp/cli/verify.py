@@ -122,7 +122,7 @@ async def _verify(
         async with (
             connector.open(upstream, HELLO, Deaf()) as direct,
             app.running(),
-            open_front(app.server, HELLO, wait + 5) as proxied,
+            open_front(app.server, replace(HELLO, era=direct.era), wait + 5) as proxied,
         ):
             verifier = Verifier(direct, proxied, Namespace(upstream.id, upstream.label), wait)
             report.verdict = verifier.verdict

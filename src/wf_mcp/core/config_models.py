@@ -92,6 +92,9 @@ class UpstreamWf(BaseModel):
         default=None, description="Seconds that one request may take; null: no limit."
     )
     init_timeout: PositiveSeconds = Field(default=60.0, description="Seconds that starting and initializing may take.")
+    ping: PositiveSeconds | None = Field(
+        default=None, description="Seconds between pings, and for the answer; null: the server is not pinged."
+    )
     isolation: Isolation = Field(default="client", description="Who shares one session with the server.")
     start: Start = Field(default="auto", description="When the server is started.")
     identity: Identity = Field(
@@ -168,6 +171,18 @@ class ShutdownWf(BaseModel):
     term: Seconds = Field(default=2.0, description="Seconds from SIGTERM to SIGKILL.")
 
 
+class ParkedWf(BaseModel):
+    """Calls of protocol 2026-07-28 clients that wait for their user's answer to an older server."""
+
+    model_config = _OURS
+
+    expiry: PositiveSeconds = Field(
+        default=600.0, description="Seconds for an answer; then the server's request is cancelled."
+    )
+    per_upstream: int = Field(default=100, ge=1, description="How many may wait at one server.")
+    per_principal: int = Field(default=100, ge=1, description="How many may wait of one holder of a token.")
+
+
 class AuthWf(BaseModel):
     """Who may use the HTTP front."""
 
@@ -194,6 +209,9 @@ class TopWf(BaseModel):
         default=5.0, description="Seconds that the first lists wait for servers never seen before."
     )
     shutdown: ShutdownWf = Field(default=ShutdownWf(), description="How long a server's process may take to end.")
+    parked: ParkedWf = Field(
+        default=ParkedWf(), description="Calls of protocol 2026-07-28 clients that wait for their user."
+    )
     auth: AuthWf = Field(default=AuthWf(), description="Who may use the HTTP front.")
     allowed_hosts: list[Annotated[str, AfterValidator(_host_name)]] = Field(
         default=[], description="Host names, beside loopback, under which a reverse proxy serves the HTTP front."

@@ -58,6 +58,7 @@ class UpstreamSettings:
     enabled: bool = True
     timeout: float | None = None
     init_timeout: float = 60.0
+    ping: float | None = None
     isolation: Isolation = "client"
     start: Start = "auto"
     identity: Identity = "client"
@@ -108,6 +109,15 @@ class ShutdownSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ParkedSettings:
+    """Calls of 2026-07-28 clients that wait for their user: for how many seconds, and how many (matrix D.4)."""
+
+    expiry: float = 600.0
+    per_upstream: int = 100
+    per_principal: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """One configuration file, checked and resolved; `upstreams` are in the order of the file."""
 
@@ -120,6 +130,7 @@ class Config:
     page_size: int | None = None
     list_wait: float = 5.0
     shutdown: ShutdownSettings = ShutdownSettings()
+    parked: ParkedSettings = ParkedSettings()
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Bearer tokens of the HTTP front, by the name of who holds them."""
     allowed_hosts: tuple[str, ...] = ()

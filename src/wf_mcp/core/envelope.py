@@ -60,8 +60,12 @@ def without_envelope(params: JsonObject) -> JsonObject:
 
 def bare_result(result: JsonObject) -> JsonObject:
     """A modern result without what only that era's results carry: for handshake clients, and to be stamped anew."""
-    kept = {key: value for key, value in result.items() if key not in HINTS}
-    return _without_meta(kept, frozenset({SERVER_INFO_META_KEY}))
+    return without_server_info({key: value for key, value in result.items() if key not in HINTS})
+
+
+def without_server_info(result: JsonObject) -> JsonObject:
+    """A modern result without the name of the server that answered, which belongs to one hop (design D16)."""
+    return _without_meta(result, frozenset({SERVER_INFO_META_KEY}))
 
 
 def as_initialized(discovered: JsonObject) -> JsonObject:
@@ -83,10 +87,12 @@ def declared_to(era: Era, capabilities: JsonObject, client_era: Era) -> JsonObje
     Client-hosted tasks exist in the handshake era only, `roots.listChanged` between handshake ends only, and the tasks
     extension is declared by the request that wants it.
     """
+    if era == client_era:
+        return capabilities
     declared = dict(capabilities)
     if era == "modern":
         declared.pop("tasks", None)
-    if (era == "modern" or client_era == "modern") and isinstance(declared.get("roots"), dict):
+    if isinstance(declared.get("roots"), dict):
         declared["roots"] = {key: value for key, value in declared["roots"].items() if key != "listChanged"}
     return declared
 

@@ -13,6 +13,7 @@ from wf_mcp.core.wire import JsonObject
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 UPDATED: Final = "notifications/resources/updated"
+TASKS: Final = "notifications/tasks"
 
 LISTS: Final = {"toolsListChanged": TOOLS, "promptsListChanged": PROMPTS, "resourcesListChanged": RESOURCES}
 """The filter's flags, and the notification that each of them asks for."""

@@ -119,8 +119,8 @@ class Callers:
         info = introduction.client_info if introduction is not None else {}
         told = introduction is not None and ctx.request_id is not None
         return Caller(
-            audience=self._sessionless({}, LATEST_HANDSHAKE_VERSION, ctx),
-            hello=self._hello({}, None, LATEST_HANDSHAKE_VERSION),
+            audience=self._sessionless({}, ctx.protocol_version, ctx),
+            hello=self._hello({}, None, ctx.protocol_version),
             style=self._names(ctx, info).style,
             headers=_headers(ctx),
             port=SessionlessPort(f"request {next(self._requests)}", ctx.session) if told else None,

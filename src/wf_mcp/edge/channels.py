@@ -22,6 +22,11 @@ logger = logging.getLogger(__name__)
 CONNECT_TIMEOUT = 30.0
 """Seconds for connecting and for sending; reading has no limit, since a call may take as long as the client waits."""
 
+ANY_NUMBER = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=3.0)
+"""Connections: each call in flight holds one, and what they wait for must not wait for them. Idle ones go before a
+server drops them (uvicorn and Node after 5 s), which it may do just as one is used again.
+"""
+
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 
 CLOSING = 3.0
@@ -166,6 +171,7 @@ class _LastAnswer:
         return httpx2.AsyncClient(
             headers=dict(headers),
             timeout=httpx2.Timeout(CONNECT_TIMEOUT, read=None),
+            limits=ANY_NUMBER,
             event_hooks={"response": [self._saw]},
         )
 

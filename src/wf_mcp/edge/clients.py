@@ -163,9 +163,12 @@ class ModernPort:
         return None
 
     async def ask(self, method: str, params: JsonObject, withdrawn: Withdrawn | None = None) -> JsonObject:
-        """Refuse: a 2026-07-28 client is asked through `input_required` results, which wf-mcp does not make yet."""
+        """Refuse: a 2026-07-28 client is asked in the results of three methods only, and only for what it declared
+        (basic/patterns/mrtr § Supported Requests); `runtime/parking.py` asks it then.
+        """
         raise NotServed(
-            f"{method}: this client speaks 2026-07-28, and wf-mcp cannot yet pass questions of older servers on to it"
+            f"{method}: this client speaks 2026-07-28, and cannot be asked that in answer to this request: it declared "
+            "no such capability, or the request is none of tools/call, prompts/get and resources/read"
         )
 
     async def tell(self, method: str, params: JsonObject) -> None:

@@ -6,10 +6,6 @@ leads to the other era, never one fixed code: older servers answer what they do 
 
 import logging
 from dataclasses import dataclass
-from typing import Final
-
-from mcp_types import HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from wf_mcp.core.config import HttpTransport, SseTransport, Upstream
 from wf_mcp.core.envelope import Era
@@ -17,6 +13,7 @@ from wf_mcp.edge.era_memory import EraMemory
 from wf_mcp.edge.handshake_link import HandshakeLink
 from wf_mcp.edge.hop import Hop, NoAgreement
 from wf_mcp.edge.modern_link import ModernLink
+from wf_mcp.edge.modern_versions import MODERN_CODES, says_modern
 from wf_mcp.runtime.ports import Hello, Inbox
 
 logger = logging.getLogger(__name__)
@@ -26,9 +23,6 @@ PROBE = 10.0
 
 ATTEMPTS = 4
 """Requests that may be spent on finding out."""
-
-MODERN_CODES: Final = frozenset({HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION})
-"""Codes that only 2026-07-28 has (basic/index § Error Codes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +102,13 @@ class Search:
             return self._tried_out("modern")
         # It may have been too slow for the first question, and answers now: in the modern era, if its code says so.
         slow = before[-1].how == "silent" and len(before) == 1
-        return Try("modern", self._limit) if slow or (_says_modern(refusal) and len(before) == 1) else None
+        return Try("modern", self._limit) if slow or (says_modern(refusal) and len(before) == 1) else None
 
     def _after_modern(self, refusal: NoAgreement) -> Try | None:
         before = self._refusals("handshake")
         if refusal.how == "lost" and before and before[-1].how == "refused" and len(self._refusals("modern")) == 1:
             return self._tried_out("modern")  # it ended after it had refused initialize: asked first, it may answer
-        return None if before or _says_modern(refusal) else self._tried_out("handshake")
+        return None if before or says_modern(refusal) else self._tried_out("handshake")
 
     def _refusals(self, era: Era) -> list[NoAgreement]:
         return [refusal for each, refusal in self._failed if each == era]
@@ -132,15 +126,3 @@ def _fixed(upstream: Upstream) -> Era | None:
     if era != "auto":
         return era
     return "handshake" if isinstance(upstream.transport, SseTransport) else None
-
-
-def _says_modern(refusal: NoAgreement) -> bool:
-    """Whether an error shows a modern server; `-32022` does unless it names versions of the handshake era alone."""
-    if refusal.answered != UNSUPPORTED_PROTOCOL_VERSION:
-        return refusal.answered in MODERN_CODES
-    data = refusal.answer.error.data if refusal.answer is not None else None
-    supported = data.get("supported") if isinstance(data, dict) else None
-    if not isinstance(supported, list):
-        return False
-    modern = any(version in MODERN_PROTOCOL_VERSIONS for version in supported)
-    return modern or not any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in supported)

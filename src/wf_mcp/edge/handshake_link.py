@@ -70,6 +70,12 @@ class HandshakeLink:
         """Send one notification; dropped when the connection is gone."""
         await self._hop.notify(method, params, self._headers)
 
+    def follow(self, task_id: str) -> None:
+        """Nothing: the tasks extension is of 2026-07-28, and tasks of 2025-11-25 tell without being asked."""
+
+    def unfollow(self, task_id: str) -> None:
+        """Nothing, likewise."""
+
     async def closed(self) -> str:
         """Return, with the reason, once the connection is gone."""
         return await self._hop.closed()

@@ -19,6 +19,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.cancellations import CANCELLED, Cancellations
 from wf_mcp.edge.channels import Channel
 from wf_mcp.edge.error_watch import ErrorWatch, mcp_error
+from wf_mcp.runtime.attribution import said_in
 from wf_mcp.runtime.ports import Inbox, ProcessView, Sending
 
 CANCELLING = 5.0
@@ -90,11 +91,14 @@ class Hop:
     async def negotiate(
         self, method: str, params: JsonObject, limit: float, headers: Mapping[str, str] | None = None
     ) -> JsonObject:
-        """Send the request that opens an era; it is never cancelled (2025-11-25 basic/utilities/cancellation).
+        """Send the request that opens an era.
+
+        `initialize` is never cancelled (2025-11-25 basic/utilities/cancellation); what carries the headers of the
+        modern era ends with its HTTP stream.
 
         Raises `NoAgreement` where the upstream answers with an error, not in time, or not at all.
         """
-        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": False, "request_id": self.next_id()}
+        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": bool(headers), "request_id": self.next_id()}
         if headers:
             opts["headers"] = dict(headers)
         try:
@@ -139,9 +143,14 @@ class Hop:
                 await self._cancel(request_id, await cancel_reason() if cancel_reason is not None else None, headers)
             raise
         except MCPError as error:
+            null = self._errors.null_data(request_id)
             if timeout is not None and _is_timeout(error, method):
                 await self._cancel(request_id, f"no answer within {timeout:g} s", headers)
-            raise await self._translated(error, method, timeout, self._errors.null_data(request_id)) from error
+                raise UpstreamTimeout(
+                    f"Upstream {self.upstream.id!r} did not answer {_described(method, params)} within {timeout:g} s; "
+                    "the request was cancelled there"
+                ) from error
+            raise await self._translated(error, null) from error
 
     async def notify(self, method: str, params: JsonObject | None, headers: Mapping[str, str]) -> None:
         """Send one notification; dropped when the connection is gone."""
@@ -155,12 +164,7 @@ class Hop:
         params: JsonObject = {"requestId": request_id}
         await self.notify(CANCELLED, params if reason is None else {**params, "reason": reason}, headers)
 
-    async def _translated(self, error: MCPError, method: str, timeout: float | None, null: bool) -> WfMcpError:
-        if timeout is not None and _is_timeout(error, method):
-            return UpstreamTimeout(
-                f"Upstream {self.upstream.id!r} did not answer {method} within {timeout:g} s; "
-                "the request was cancelled there"
-            )
+    async def _translated(self, error: MCPError, null: bool) -> WfMcpError:
         if _is_closed(error):
             return LinkLost(await self._channel.post_mortem(), started=True)
         if error.code == INVALID_REQUEST and error.message == "Session terminated":
@@ -189,8 +193,15 @@ class Hop:
     def _intercept(self, method: str, params: Mapping[str, Any] | None) -> bool:
         if method == CANCELLED:  # of a question of the upstream's own: the dispatcher ends it, and its asker says why
             self._withdrawn.note((params or {}).get("requestId"), (params or {}).get("reason"))
-        self.receiver.heard(method, params)
+        with said_in(self._errors.last_context):
+            self.receiver.heard(method, params)
         return True
+
+
+def _described(method: str, params: JsonObject | None) -> str:
+    """A request in words: its method, and the name or URI that it is about."""
+    about = (params or {}).get("name") or (params or {}).get("uri")
+    return f"{method} of {about!r}" if isinstance(about, str) else method
 
 
 def _is_timeout(error: MCPError, method: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
@@ -25,6 +26,9 @@ from wf_mcp.edge.http_wire import wire_bytes
 PROGRESS = "notifications/progress"
 
 OK = 200
+
+BURST = 64
+"""Messages after which others get their turn."""
 
 
 class Exchange:
@@ -51,6 +55,8 @@ class Exchange:
         self._progress_token = progress_token_from_params(message.params)
         self._pace = pace
         self._answered = False
+        self._read = True
+        self._sent = 0
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -65,6 +71,9 @@ class Exchange:
         given: dict[str, Any] = {} if params is None else {"params": dict(params)}
         self.decided.set()
         self._event(wire_bytes(JSONRPCNotification(jsonrpc="2.0", method=method, **given)))
+        self._sent += 1
+        if self._sent % BURST == 0:
+            await anyio.lowlevel.checkpoint()
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress, if the request wants it."""
@@ -100,13 +109,16 @@ class Exchange:
         `statuses` has the HTTP status of a plain error by its code. A stream begins with what precedes the answer, or
         after a silence, with a comment.
         """
-        if not await self._decision(receive):
-            return False
-        if self.plain is not None:
-            await reply(send, statuses.get(self.code, OK) if self.code is not None else OK, self.plain)
-            return True
-        self.decided.set()
-        return await pour(self.outbox, receive, send, headers=[])
+        try:
+            if not await self._decision(receive):
+                return False
+            if self.plain is not None:
+                await reply(send, statuses.get(self.code, OK) if self.code is not None else OK, self.plain)
+                return True
+            self.decided.set()
+            return await pour(self.outbox, receive, send, headers=[])
+        finally:
+            self._read = False
 
     async def _decision(self, receive: Receive) -> bool:
         """Wait until it is known how to answer, or for a while; false when the client leaves first."""
@@ -127,4 +139,5 @@ class Exchange:
         return not gone
 
     def _event(self, data: bytes) -> None:
-        self.outbox.offer(b"".join((b"event: message\ndata: ", data, b"\n\n")))
+        if self._read:  # nothing is kept for a client that has left
+            self.outbox.offer(b"".join((b"event: message\ndata: ", data, b"\n\n")))

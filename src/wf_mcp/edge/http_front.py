@@ -191,12 +191,18 @@ class HttpFront:
             return True
         return SESSION_ID not in request.headers and self._sessionless.expects(request, message)
 
+    def _known(self, request: Request) -> bool:
+        """Whether a request without a session is known to be a handshake client's: its header may be a newer one's."""
+        visitors = self._sessionless
+        return (
+            _asks_for_none(request) or visitors.expects(request, None) or (self._stateless and visitors.knows(request))
+        )
+
     def _era(self, request: Request, message: JSONRPCMessage | Refusal | None) -> Era:
         return http_rules.era_of(
             method=message.method if isinstance(message, JSONRPCRequest) else None,
             envelope=has_envelope(message),
-            # What speaks for a session speaks for that era: a client's own header may name another revision.
-            session=SESSION_ID in request.headers or _asks_for_none(request) or self._sessionless.knows(request),
+            session=SESSION_ID in request.headers or self._known(request),
             version=request.headers.get("mcp-protocol-version"),
         )
 

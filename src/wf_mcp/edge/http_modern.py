@@ -74,7 +74,7 @@ class HttpModern:
             await exchange.respond(receive, send, ERROR_CODE_HTTP_STATUS)
         finally:
             exchange.cancel_requested.set()
-            pass
+            exchange.scope.cancel()
 
     async def _notification(self, request: Request, send: Send) -> None:
         """Take note: the era has no notification from clients over HTTP, and its requests no state to act on."""

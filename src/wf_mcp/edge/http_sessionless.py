@@ -84,7 +84,8 @@ class HttpSessionless:
 
     async def _answer(self, request: Request, message: JSONRPCRequest, receive: Receive, send: Send) -> None:
         introduction = self._introduction(request, message)
-        version = _version(request.headers.get("mcp-protocol-version"), introduction)
+        named = None if message.method == "initialize" else request.headers.get("mcp-protocol-version")
+        version = _version(named, introduction)
         connection = Connection.from_envelope(version, None, None)
         introduce(connection, introduction)
         exchange = Exchange(message, request, self._pace)
@@ -111,9 +112,9 @@ def _client_info(params: JsonObject) -> JsonObject:
     return info if isinstance(info, dict) else {}
 
 
-def _version(header: str | None, introduction: Introduction) -> str:
-    """The revision at which a request is served; one that is no handshake's is none that was agreed."""
-    wanted = introduction.protocol_version if header is None else header
+def _version(named: str | None, introduction: Introduction) -> str:
+    """The revision at which a request is served that names one; one that is no handshake's is none that was agreed."""
+    wanted = introduction.protocol_version if named is None else named
     return wanted if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
 
 

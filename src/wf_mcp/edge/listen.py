@@ -20,11 +20,10 @@ from wf_mcp.edge.http_exchanges import stopping_of
 from wf_mcp.edge.seams import connection_of
 from wf_mcp.runtime.listener import Listener
 from wf_mcp.runtime.listeners import Listeners
+from wf_mcp.runtime.onward import TASKS_EXTENSION
 from wf_mcp.runtime.ports import Caller
 
 logger = logging.getLogger(__name__)
-
-TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 
 async def listen(listeners: Listeners, caller: Caller, ctx: Context) -> JsonObject:

@@ -14,6 +14,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.channels import Channel
 from wf_mcp.edge.handshake_link import HandshakeLink
 from wf_mcp.edge.hop import Hop
+from wf_mcp.edge.modern_link import ModernLink
 from wf_mcp.edge.seams import low_level_server
 from wf_mcp.runtime.ports import Hello, Link, Withdrawn
 
@@ -33,9 +34,9 @@ class Deaf:
 
 @asynccontextmanager
 async def open_front(server: FastMCP, hello: Hello, patience: float) -> AsyncIterator[Link]:
-    """Run the front for the time of the block, and connect to it as a handshake client.
+    """Run the front for the time of the block, and connect to it as a client of `hello.era`.
 
-    Raises `UpstreamUnavailable` where it does not answer `initialize` within `patience` seconds.
+    Raises `UpstreamUnavailable` where it does not answer within `patience` seconds.
     """
     low: Any = low_level_server(server)
     itself = Upstream("wf-mcp", "wf-mcp", StdioTransport("wf-mcp"), UpstreamSettings(init_timeout=patience), "")
@@ -45,12 +46,20 @@ async def open_front(server: FastMCP, hello: Hello, patience: float) -> AsyncIte
         tasks.start_soon(low.run, inward, outward, low.create_initialization_options(), name="front")
         hop = Hop(itself, Channel(outward_read, inward_send, lambda: None, _ended), Deaf())
         await tasks.start(hop.run)
-        link = HandshakeLink(hop, Deaf())
-        await link.handshake(hello, patience)
         try:
-            yield link
+            yield await _opened(hop, hello, patience)
         finally:
             tasks.cancel_scope.cancel()
+
+
+async def _opened(hop: Hop, hello: Hello, patience: float) -> Link:
+    if hello.era == "handshake":
+        handshake = HandshakeLink(hop, Deaf())
+        await handshake.handshake(hello, patience)
+        return handshake
+    modern = ModernLink(hop, Deaf(), hello, http=False)
+    await modern.discover(patience)
+    return modern
 
 
 async def _ended() -> str:

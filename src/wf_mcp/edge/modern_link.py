@@ -16,7 +16,9 @@ from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.cancellations import CANCELLED
 from wf_mcp.edge.hop import Hop, NoAgreement
-from wf_mcp.edge.modern_listen import Listening, subscription_of
+from wf_mcp.edge.listen_filter import subscription_of
+from wf_mcp.edge.modern_listen import Listening
+from wf_mcp.edge.modern_versions import newest, supported
 from wf_mcp.edge.param_headers import ParamHeaders, routing_headers
 from wf_mcp.runtime.ports import PLAIN, Hello, Inbox, ProcessView, Sending, Withdrawn
 
@@ -38,6 +40,7 @@ class ModernLink:
         self._hop = hop
         self._inbox = inbox
         self._own = Envelope(declared_to("modern", hello.capabilities, hello.era), hello.client_info)
+        self._client_era = hello.era
         self._http = http
         self._version: str = MODERN_PROTOCOL_VERSIONS[-1]
         self._level: str | None = None
@@ -78,13 +81,13 @@ class ModernLink:
         try:
             found = await self._discovered(limit)
         except NoAgreement as refusal:
-            common = _newest(_supported(refusal))
-            if common is None or common == self._version:
-                raise
+            common = newest(supported(refusal))
+            if common is None:
+                raise  # else once more, also where it names the very version that it refused
             self._version = common
             found = await self._discovered(limit)
         offered = found.get("supportedVersions")
-        common = _newest(offered)
+        common = newest(offered)
         if common is None or not isinstance(found.get("capabilities"), dict):
             raise NoAgreement(
                 f"it answered server/discover with the protocol versions {offered!r}, of which wf-mcp speaks none",
@@ -158,7 +161,7 @@ class ModernLink:
         """What the specification has a client do: learn the schemas again, or the versions (matrix A.5)."""
         if code == UNSUPPORTED_PROTOCOL_VERSION:
             found = await self._discovered(self._hop.upstream.settings.init_timeout)
-            self._version = _newest(found.get("supportedVersions")) or self._version
+            self._version = newest(found.get("supportedVersions")) or self._version
         elif method == "tools/call":
             await self._learn_tools()
 
@@ -192,7 +195,7 @@ class ModernLink:
         envelope = sending.envelope or self._own
         proxy = self._hop.upstream.settings.identity == "proxy"
         return Envelope(
-            declared_to("modern", envelope.capabilities, "modern"),
+            declared_to("modern", envelope.capabilities, self._client_era),
             self._own.client_info if proxy or not envelope.client_info else envelope.client_info,
             envelope.log_level or self._level,
         )
@@ -216,6 +219,14 @@ class ModernLink:
         (2026-07-28 basic/patterns/cancellation, changelog major item 5).
         """
         logger.debug("upstream %s: %s is not sent, this era has none", self._hop.upstream.id, method)
+
+    def follow(self, task_id: str) -> None:
+        """Have a task's changes heard (ext-tasks), as part of what is listened to."""
+        self.listening.follow(task_id)
+
+    def unfollow(self, task_id: str) -> None:
+        """Have them heard no longer."""
+        self.listening.unfollow(task_id)
 
     async def closed(self) -> str:
         """Return, with the reason, once the connection is gone."""
@@ -245,17 +256,3 @@ def _uri(params: JsonObject | None) -> str:
     if not isinstance(uri, str):
         raise RelayedError(INVALID_PARAMS, "uri: a string is required")
     return uri
-
-
-def _newest(offered: object) -> str | None:
-    """The newest modern version that both sides speak."""
-    common = [each for each in MODERN_PROTOCOL_VERSIONS if isinstance(offered, list) and each in offered]
-    return common[-1] if common else None
-
-
-def _supported(refusal: NoAgreement) -> object:
-    """The versions that a `-32022` names (2026-07-28 basic/versioning § Protocol Version Negotiation)."""
-    data = refusal.answer.error.data if refusal.answer is not None else None
-    return (
-        data.get("supported") if refusal.answered == UNSUPPORTED_PROTOCOL_VERSION and isinstance(data, dict) else None
-    )

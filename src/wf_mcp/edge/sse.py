@@ -1,7 +1,7 @@
 """The old HTTP+SSE transport towards an upstream (2024-11-05 basic/transports § HTTP with SSE).
 
-Our own: the SDK's refuses an event of more than 1 MiB, sends one message at a time, and drops a message's headers.
-Reads and posts in the task that asks, so that nothing runs in the background.
+Our own: the SDK's refuses an event of more than 1 MiB, lets one slow POST hold up all messages after it, and drops a
+message's headers.
 """
 
 import logging
@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import anyio
 import httpx2
+from anyio.abc import TaskGroup
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 
 from wf_mcp.core.errors import UpstreamUnavailable
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 ENDPOINT_WAIT = 30.0
 """Seconds until the server has to have named the endpoint to post to."""
+IN_ORDER = 2.0
+"""Seconds that the next message waits for one to be accepted; a server that takes longer gets it meanwhile."""
 _STREAM = {"accept": "text/event-stream", "cache-control": "no-store"}
 _JSON = {"content-type": "application/json"}
 
@@ -29,14 +32,17 @@ _JSON = {"content-type": "application/json"}
 async def sse_streams(client: httpx2.AsyncClient, url: str) -> AsyncIterator[tuple["Events", "Posts"]]:
     """Open the event stream and wait for its first event, which names the endpoint.
 
-    Raises `HTTPStatusError` or `TransportError` of httpx2, or `UpstreamUnavailable` where no endpoint is named in time
-    or it is on another origin.
+    Raises `HTTPStatusError` or `TransportError` of httpx2, the second also later and in a group, for a message that
+    could not be posted; `UpstreamUnavailable` where no endpoint is named in time, or one on another origin.
     """
     response = await _sent(client, client.build_request("GET", url, headers=_STREAM))
     try:
         response.raise_for_status()
         async with aclosing(_events(response)) as events:
-            yield Events(events), Posts(client, await _endpoint(events, url))
+            endpoint = await _endpoint(events, url)
+            async with anyio.create_task_group() as tasks:
+                yield Events(events), Posts(client, endpoint, tasks)
+                tasks.cancel_scope.cancel()
     finally:
         await response.aclose()
 
@@ -79,32 +85,39 @@ class Events:
 
 
 class Posts:
-    """The write stream: one POST per message, each in the task of its sender, with the message's own headers.
+    """The write stream: one POST per message, in order, with the message's own headers.
 
-    A status of refusal is for the client's response hook to tell: the answer to a message comes over the other stream.
+    One that cannot be sent ends the connection, since its answer would be waited for in vain; a status of refusal is
+    for the client's response hook to see.
     """
 
-    def __init__(self, client: httpx2.AsyncClient, endpoint: str) -> None:
+    def __init__(self, client: httpx2.AsyncClient, endpoint: str, tasks: TaskGroup) -> None:
         self._client = client
         self._endpoint = endpoint
+        self._tasks = tasks
         self._closed = False
 
     async def send(self, item: SessionMessage) -> None:
-        """Post one message; `BrokenResourceError` when it did not arrive, `ClosedResourceError` after `aclose`."""
+        """Post one message, and wait a little until it is accepted. Raises `ClosedResourceError` after `aclose`."""
         if self._closed:
             raise anyio.ClosedResourceError
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         own = item.metadata.headers if isinstance(item.metadata, ClientMessageMetadata) else None
         request = self._client.build_request("POST", self._endpoint, content=data, headers={**(own or {}), **_JSON})
+        accepted = anyio.Event()
+        self._tasks.start_soon(self._post, request, accepted)
+        with anyio.move_on_after(IN_ORDER):
+            await accepted.wait()
+
+    async def _post(self, request: httpx2.Request, accepted: anyio.Event) -> None:
         try:
             response = await _sent(self._client, request)
             try:
                 await response.aread()  # else the connection could not be used again
             finally:
                 await response.aclose()
-        except httpx2.TransportError as error:
-            logger.debug("a message was not posted: %s: %s", type(error).__name__, error)
-            raise anyio.BrokenResourceError from error
+        finally:
+            accepted.set()
 
     async def aclose(self) -> None:
         """Take no more messages."""

@@ -7,6 +7,7 @@ import secrets
 from typing import Protocol
 
 from wf_mcp.core.downgrade import handshake_code, held_result
+from wf_mcp.core.elicited import KNOWN_SINCE, elicitations, in_words
 from wf_mcp.core.errors import MISSING_CAPABILITY, InvalidParams, RelayedError
 from wf_mcp.core.inputs import CannotAsk, is_retry, named
 from wf_mcp.core.seal import KEY_SIZE, Sealer
@@ -52,7 +53,16 @@ class Bridge:
             case "modern", "handshake":
                 return await self._parked(caller, route, method, target, params)
             case _:
-                return await send(caller, route, method, target, params)
+                return await self._as_it_is(caller, route, method, target, params)
+
+    async def _as_it_is(self, caller: Caller, route: Route, method: str, target: str, params: JsonObject) -> JsonObject:
+        try:
+            return await send(caller, route, method, target, params)
+        except RelayedError as error:
+            wanted = elicitations(error) if caller.hello.protocol_version < KNOWN_SINCE else None
+            if wanted is None or method != "tools/call":
+                raise
+            return dict(Result.tool_error(in_words(error.message, wanted)).raw)
 
     async def _in_rounds(
         self, caller: Caller, route: Route, method: str, target: str, params: JsonObject

@@ -1,8 +1,8 @@
 """Calls in flight on one session, and the way back to their callers: progress, logs and questions (matrix B.3, B.4).
 
 A progress token belongs to one hop, so each call gets a token of ours and its caller hears its own again. What an
-upstream asks goes to the client whose call is in flight; where that is more than one client, nobody is asked rather
-than the wrong one.
+upstream asks goes to the call that it was said to, where the transport tells (`attribution.py`), else to the client
+whose call is in flight; where that is more than one client, nobody is asked rather than the wrong one.
 """
 
 import logging
@@ -16,6 +16,7 @@ import anyio
 
 from wf_mcp.core.errors import INTERNAL_ERROR, NotServed, RelayedError
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.attribution import addressed
 from wf_mcp.runtime.ports import ClientPort
 
 logger = logging.getLogger(__name__)
@@ -155,6 +156,15 @@ class Calls:
         if call is not None:
             call.tell(PROGRESS, {**params, "progressToken": call.token})
 
+    def meant(self) -> Call | None:
+        """The call that what is being heard belongs to: the one that it was said to, else the only client's newest."""
+        call = self._addressed()
+        return call if call is not None else self.sole()
+
+    def _addressed(self) -> Call | None:
+        call = addressed()
+        return call if isinstance(call, Call) and call in self._open else None
+
     def sole(self) -> Call | None:
         """The newest call in flight if all calls in flight are one client's."""
         reachable = [call for call in self._open if call.delivery is not None]
@@ -163,10 +173,10 @@ class Calls:
 
     def to_ask(self, standing: ClientPort | None) -> ClientPort:
         """Whom a question of the upstream is for; raises where that is nobody, or cannot be told."""
-        call = self.sole()
+        call = self.meant()
         if call is not None and call.delivery is not None:
             return call.delivery.port
-        if any(call.delivery is not None for call in self._open):
+        if call is None and any(call.delivery is not None for call in self._open):
             raise RelayedError(
                 INTERNAL_ERROR, "Several clients have calls in flight on this shared session; none of them is asked"
             )

@@ -7,83 +7,25 @@ given without a list is made good by a change event once the list is there.
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import anyio
 
+from wf_mcp.core.envelope import bare_result
 from wf_mcp.core.errors import METHOD_NOT_FOUND, LinkLost, RelayedError, WfMcpError
 from wf_mcp.core.hints import Hints, hints_of, merged_hints
 from wf_mcp.core.kinds import KINDS, Kind, KindName
 from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.kept_list import Items, KeptList, Loaded, announced
 from wf_mcp.runtime.ports import Link, Sending
 
 logger = logging.getLogger(__name__)
-
-Items = tuple[JsonObject, ...]
 
 PAGE_CAP = 1000
 """Pages followed in one list; more than any real server has, and an end to one that never ends."""
 
 PAGE_TIMEOUT = 60.0
 """Seconds allowed for one page."""
-
-
-@dataclass(slots=True)
-class _Shelf:
-    """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried.
-
-    `hints` are a modern upstream's, which hold since `arrived`; `announced` says that it tells of changes.
-    """
-
-    items: Items | None = None
-    meta: JsonObject | None = None
-    hints: Hints | None = None
-    arrived: float = 0.0
-    announced: bool = True
-    generation: int = 0
-    loaded: int = -1
-    failed: int = -1
-    failure: str | None = None
-    owed: bool = False
-    loading: bool = False
-    since: float = 0.0
-    wanted: anyio.Event = field(default_factory=anyio.Event)
-    changed: anyio.Event = field(default_factory=anyio.Event)
-
-    def hints_now(self) -> Hints | None:
-        """The hints as they hold now: a list is as good as new as long as its upstream would have told of a change."""
-        if self.hints is None or self.announced:
-            return self.hints
-        return self.hints.after(1000 * (time.monotonic() - self.arrived))
-
-    def expire(self) -> None:
-        """Forget that the list is up to date once its time is over (2026-07-28 server/utilities/caching)."""
-        left = self.hints_now()
-        if left is not None and left.ttl == 0 and not self.announced and self.loaded >= self.generation:
-            self.generation += 1
-
-    def settled(self, generation: int) -> bool:
-        return self.loaded >= generation or self.failed >= generation
-
-    def want(self) -> None:
-        if not self.wanted.is_set():
-            self.wanted.set()
-            if not self.loading:
-                self.since = time.monotonic()
-
-    def announce(self) -> None:
-        self.changed.set()
-        self.changed = anyio.Event()
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """What one kind's pages held together; hints are of modern upstreams only."""
-
-    items: Items
-    meta: JsonObject | None = None
-    hints: Hints | None = None
 
 
 class Catalogue:
@@ -100,7 +42,7 @@ class Catalogue:
         self._list_wait = list_wait
         self._born = time.monotonic()
         self._on_late = on_late
-        self._shelves: dict[KindName, _Shelf] = {kind.name: _Shelf() for kind in KINDS}
+        self._shelves: dict[KindName, KeptList] = {kind.name: KeptList() for kind in KINDS}
 
     def stale(self, kind: Kind) -> None:
         """Forget that `kind` is up to date; it is fetched again when next asked for."""
@@ -169,7 +111,7 @@ class Catalogue:
                 shelf.generation += 1
                 shelf.owed = shelf.owed or shelf.items is not None
                 shelf.loading = False
-                shelf.announced = link.era == "handshake" or _announced(capabilities, kind)
+                shelf.announced = link.era == "handshake" or announced(capabilities, kind)
                 shelf.want()
                 shelf.since = self._born if shelf.items is None else shelf.since
                 loaders.start_soon(
@@ -186,7 +128,7 @@ class Catalogue:
                 continue
             shelf.loading = True
             try:
-                loaded = await self._fetch(link, kind) if offered else _Loaded(())
+                loaded = await self._fetch(link, kind) if offered else Loaded(())
             except LinkLost:
                 return
             except WfMcpError as error:
@@ -197,20 +139,15 @@ class Catalogue:
             shelf.loading = False
             shelf.announce()
 
-    def _put(self, kind: Kind, new: "_Loaded", generation: int) -> None:
-        shelf = self._shelves[kind.name]
-        # An upstream that tells of no changes leaves it to whoever finds one.
-        found = not shelf.announced and shelf.items is not None
-        late = (shelf.owed or found) and new.items != (shelf.items or ())
-        if shelf.items != new.items:
-            shelf.items = new.items
+    def _put(self, kind: Kind, new: Loaded, generation: int) -> None:
+        kept = self._shelves[kind.name]
+        late = kept.tells(new)
+        if kept.put(new, generation):
             self._on_items()
-        shelf.meta, shelf.hints, shelf.arrived = new.meta, new.hints, time.monotonic()
-        shelf.loaded, shelf.failure, shelf.owed = generation, None, False
         if late:
             self._on_late(kind)
 
-    async def _fetch(self, link: Link, kind: Kind) -> "_Loaded":
+    async def _fetch(self, link: Link, kind: Kind) -> Loaded:
         """Every page's entries, and the `_meta` and hints of all pages together."""
         items: list[JsonObject] = []
         pages: list[Hints | None] = []
@@ -223,10 +160,10 @@ class Catalogue:
                 result = await link.request(kind.method, params, Sending(timeout=PAGE_TIMEOUT))
             except RelayedError as error:
                 if error.code == METHOD_NOT_FOUND:
-                    return _Loaded(())
+                    return Loaded(())
                 raise
             pages.append(hints_of(result))
-            meta = merged_meta(meta, result.get("_meta"))
+            meta = merged_meta(meta, bare_result(result).get("_meta"))
             items.extend(self._valid(result.get(kind.key), kind))
             following = result.get("nextCursor")
             if not isinstance(following, str):
@@ -242,7 +179,7 @@ class Catalogue:
             logger.warning(
                 "upstream %s: %s has more than %d pages; the rest is left out", self._label, kind.method, PAGE_CAP
             )
-        return _Loaded(tuple(items), meta, merged_hints(pages) if link.era == "modern" else None)
+        return Loaded(tuple(items), meta, merged_hints(pages) if link.era == "modern" else None)
 
     def _valid(self, entries: object, kind: Kind) -> list[JsonObject]:
         """The entries that can be offered; a malformed one costs itself, not the list."""
@@ -259,9 +196,3 @@ class Catalogue:
                 kind.field,
             )
         return good
-
-
-def _announced(capabilities: JsonObject, kind: Kind) -> bool:
-    """Whether an upstream that can be listened to declared that it tells of changes of `kind`."""
-    declared = capabilities.get(kind.capability)
-    return isinstance(declared, dict) and declared.get("listChanged") is True

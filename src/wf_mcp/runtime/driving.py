@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from wf_mcp.core.errors import INTERNAL_ERROR, RelayedError, UpstreamTimeout, WfMcpError
+from wf_mcp.core.errors import INTERNAL_ERROR, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
 from wf_mcp.core.inputs import RESPONSES, methods_of
 from wf_mcp.core.kinds import TOOLS
 from wf_mcp.core.tasks import failure, interval, is_over, must_be_task, wants_input
@@ -114,6 +114,9 @@ class _Driven:
                 result = await work()
                 over = True
                 return result
+        except UpstreamUnavailable:
+            over = True  # there is nobody to tell, and the caller is not to wait for a new start
+            raise
         finally:
             if not over:
                 with anyio.move_on_after(CANCELLING, shield=True):

@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 MESSAGE = "notifications/message"
 UPDATED = "notifications/resources/updated"
+TASKS = "notifications/tasks"
+"""Of the tasks extension: only for listen streams that named the task (matrix B.4)."""
 
 
 class SessionInbox:
@@ -122,10 +124,14 @@ class SessionInbox:
             self._publish(replace(event, session=self._key))
 
     def _pass_on(self, method: str, body: JsonObject) -> None:
-        call = self.calls.sole()
+        call = self.calls.meant()
         told = self.translation.to_client(method, body)
         if method == UPDATED:
             self._updated(body.get("uri"), told)
+        elif method == TASKS:
+            for client in self.wishes.followers(body.get("taskId")):
+                if client in self._members:
+                    self._members[client].tell(method, told)
         elif call is not None and call.client is not None:
             if method != MESSAGE or self.owned or self.wishes.shows(call.client, body.get("level")):
                 call.tell(method, told)

@@ -77,7 +77,7 @@ class Inquiry:
             # 2026-07-28 has none, and a handshake client needs one that nobody can guess.
             params = {**params, "elicitationId": secrets.token_urlsafe(16)}
         translation = self._route.session.inbox.translation
-        shown = translation.to_client(method, params)
+        shown = translation.to_client(method, _without_token(params))
         try:
             answer = await port.ask(method, shown)
         except NotServed as error:
@@ -90,3 +90,11 @@ class Inquiry:
     def _missing(self, why: str, required: JsonObject, reason: str = "") -> CannotAsk:
         said = f"Upstream {self._route.mount.id!r} needs what {why}: {named(required)}"
         return CannotAsk(f"{said} ({reason})" if reason else said, required)
+
+
+def _without_token(params: JsonObject) -> JsonObject:
+    """`params` without a progress token: there is no way on which progress could reach a modern upstream."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or "progressToken" not in meta:
+        return params
+    return {**params, "_meta": {key: value for key, value in meta.items() if key != "progressToken"}}

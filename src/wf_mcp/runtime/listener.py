@@ -4,13 +4,14 @@ To the sessions that it hears it is a client like others, with a key of its own;
 nothing but what belongs on such a stream (2026-07-28 basic/patterns/subscriptions).
 """
 
+import itertools
 import json
 from dataclasses import dataclass
 
 import anyio
 
 from wf_mcp.core.errors import FellBehind, NotServed
-from wf_mcp.core.listen import UPDATED, SubscriptionFilter, concerns
+from wf_mcp.core.listen import TASKS, UPDATED, SubscriptionFilter, concerns
 from wf_mcp.core.outbox import Outbox
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.ports import Caller, Link, Withdrawn
@@ -33,6 +34,15 @@ class Watch:
     link: Link | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """One task that a stream hears of, as the client and as the upstream call it."""
+
+    public: str
+    mount_id: str
+    local: str
+
+
 class Listener:
     """The runtime's end of one stream; a port of the sessions that it joined, which `sessions` has by mount."""
 
@@ -41,11 +51,13 @@ class Listener:
         self.caller = caller
         self.honoured = asked
         self.watches: list[Watch] = []
+        self.followed: list[Followed] = []
         self.sessions: dict[str, UpstreamSession] = {}
         self.ended = anyio.Event()
         self.failure: FellBehind | None = None
         self._backlog = backlog
-        self._outbox: Outbox[tuple[str, str]] = Outbox(backlog)
+        self._outbox: Outbox[tuple[str, str, int]] = Outbox(backlog)
+        self._numbers = itertools.count(1)
         self._news = anyio.Event()
 
     def hears_list(self, method: str, session: str) -> bool:
@@ -53,8 +65,12 @@ class Listener:
         return method in self.honoured.lists and (not session or session in self.caller.audience.keys)
 
     def offer(self, method: str, params: JsonObject) -> None:
-        """Queue a notification; one that waits already says nothing new. A client that lets too many wait is lost."""
-        if not self._outbox.offer((method, json.dumps(params, sort_keys=True))):
+        """Queue a notification; one that waits already says nothing new, unless it tells how a task goes on.
+
+        A client that lets too many wait is lost.
+        """
+        number = next(self._numbers) if method == TASKS else 0
+        if not self._outbox.offer((method, json.dumps(params, sort_keys=True), number)):
             self.failure = FellBehind(
                 f"More than {self._backlog} notifications wait for this stream, which has ended. "
                 "Listen again, and ask for lists and resources anew: what came since then is lost."
@@ -66,7 +82,7 @@ class Listener:
         """Everything that waits, in order; waits for something."""
         await self._news.wait()
         self._news = anyio.Event()
-        return [(method, json.loads(params)) for method, params in self._outbox.take()]
+        return [(method, json.loads(params)) for method, params, _ in self._outbox.take()]
 
     def again(self, mount_id: str) -> None:
         """An upstream is back: what changed while it could not be heard is unknown, so that all of it may have."""
@@ -77,7 +93,11 @@ class Listener:
                 self.offer(UPDATED, {"uri": watch.uri})
 
     async def tell(self, method: str, params: JsonObject) -> None:
-        """Take what an upstream says of a resource that this stream watches, or of one below it."""
+        """Take what an upstream says of a task that this stream follows, of a resource that it watches, or of one below
+        that.
+        """
+        if method == TASKS and any(each.public == params.get("taskId") for each in self.followed):
+            self.offer(TASKS, params)
         uri = params.get("uri")
         if method != UPDATED or not isinstance(uri, str):
             return  # progress and log messages never travel here

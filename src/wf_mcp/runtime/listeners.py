@@ -73,7 +73,8 @@ class Listeners:
             listener.ended.set()
         try:
             self._mounts.attend(caller, wake=False)
-            listener.honoured = asked.honouring(await self._watched(listener))
+            followed = [task for task in asked.tasks if self._watching.follow(listener, task)]
+            listener.honoured = asked.honouring(await self._watched(listener), followed)
             yield listener
         finally:
             del self._open[listener.client]

@@ -174,6 +174,15 @@ class Mounts:
         self._admit(caller)
         return self._session(mount, caller.audience)
 
+    def open_spare(self, mount: Mount, caller: Caller, key: str) -> UpstreamSession:
+        """Start another session of `mount` for those who share `caller`'s, under a key of its own."""
+        self._admit(caller)
+        return self._open(mount, caller.audience, key)
+
+    def close_spare(self, mount: Mount, key: str) -> None:
+        """End a session that `open_spare` started."""
+        self._end(mount, key)
+
     def open_sessions(self, caller: Caller) -> list[tuple[Mount, UpstreamSession]]:
         """Every mount that has a session serving `caller`, with it; nothing is started."""
         found = ((mount, mount.session_of(caller.audience)) for mount in self._mounts.values())

@@ -26,17 +26,20 @@ class PassThrough:
 
     async def call(self, caller: Caller, route: Route, method: str, target: str, params: JsonObject) -> JsonObject:
         """Send a request or its retry; raises `InvalidParams` (-32602) for a state that is not this request's."""
-        bound = binding(route.mount.id, method, params, caller.principal)
+
+        def bound() -> Binding:  # a digest of everything, which most calls do not need
+            return binding(route.mount.id, method, params, caller.principal)
+
         translation = route.session.inbox.translation
         onward = self._resumed(bound, translation, params) if is_retry(params) else params
         result = await send(caller, route, method, target, onward)
         if not is_input_required(result):
             return result
         # Ours is there even where the upstream gave none, so that a retry is known to be of this very request.
-        state = self._sealer.seal(PURPOSE, claims(bound, result, self._now()))
+        state = self._sealer.seal(PURPOSE, claims(bound(), result, self._now()))
         return {**map_requests(result, translation.to_client), STATE: state}
 
-    def _resumed(self, bound: Binding, translation: Translation, params: JsonObject) -> JsonObject:
+    def _resumed(self, bound: Callable[[], Binding], translation: Translation, params: JsonObject) -> JsonObject:
         """A retry as the upstream shall get it: the answers in its terms, and its own state as it gave it."""
         passed = self._opened(bound, params)
         onward = {key: value for key, value in params.items() if key != STATE}
@@ -44,7 +47,7 @@ class PassThrough:
             onward[RESPONSES] = map_responses(params[RESPONSES], passed.methods, translation.from_client)
         return onward if passed.state is None else {**onward, STATE: passed.state}
 
-    def _opened(self, bound: Binding, params: Mapping[str, Any]) -> Passed:
+    def _opened(self, bound: Callable[[], Binding], params: Mapping[str, Any]) -> Passed:
         """What the client brought back; a retry without it goes on without, as at the upstream itself."""
         if STATE not in params:
             return Passed()
@@ -52,7 +55,7 @@ class PassThrough:
             sealed = self._sealer.open(PURPOSE, params[STATE])
         except SealError as error:
             raise InvalidParams(f"this requestState cannot be used: {error}") from error
-        reason = refusal(sealed, bound, self._now())
+        reason = refusal(sealed, bound(), self._now())
         if reason is not None:
             raise InvalidParams(f"this requestState cannot be used: {reason}")
         return opened(sealed)

@@ -92,6 +92,16 @@ class Link(Protocol):
         """Send one notification; dropped when the connection is gone."""
         ...
 
+    def follow(self, task_id: str) -> None:
+        """Have `notifications/tasks` of a task heard from now on (the tasks extension, which handshake upstreams have
+        not).
+        """
+        ...
+
+    def unfollow(self, task_id: str) -> None:
+        """Have them heard no longer."""
+        ...
+
     async def closed(self) -> str:
         """Return, with the reason, once the connection is gone."""
         ...

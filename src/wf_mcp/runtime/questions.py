@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from wf_mcp.core.ids import map_related_task, public_id
+from wf_mcp.core.inputs import map_requests
 from wf_mcp.core.namespace import Namespace
-from wf_mcp.core.rewrite import UriMap, map_block, map_tool_meta
+from wf_mcp.core.rewrite import UriMap, map_block, map_call_result, map_error_data, map_tool_meta
 from wf_mcp.core.wire import JsonObject
 
 SAMPLING = "sampling/createMessage"
@@ -38,6 +39,8 @@ class Translation:
                 return self._labelled(params, "elicitationId")
             case "notifications/tasks/status":
                 return self._labelled(params, "taskId")
+            case "notifications/tasks":
+                return self._task(params)
             case "notifications/resources/updated" if isinstance(params.get("uri"), str):
                 return {**params, "uri": self.namespace.public_uri(params["uri"])}
         return params
@@ -47,6 +50,17 @@ class Translation:
         if method == SAMPLING and "content" in result:
             return {**result, "content": _content(result["content"], lambda uri: self.namespace.local_uri(uri) or uri)}
         return result
+
+    def _task(self, params: JsonObject) -> JsonObject:
+        """A task of the extension with what it carries: its result, its error, or what it asks for (matrix B.4)."""
+        params = map_requests(self._labelled(params, "taskId"), self.to_client)
+        result, error = params.get("result"), params.get("error")
+        if isinstance(result, dict):
+            params = {**params, "result": map_call_result(result, self.namespace.public_uri)}
+        if isinstance(error, dict) and "data" in error:
+            data = map_error_data(error["data"], self.namespace.public_uri)
+            params = {**params, "error": {**error, "data": data}}
+        return params
 
     def _labelled(self, params: JsonObject, key: str) -> JsonObject:
         value = params.get(key)

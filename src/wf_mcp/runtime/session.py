@@ -22,9 +22,11 @@ from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamRead
 from wf_mcp.core.kinds import KINDS, Kind
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime import attribution
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.catalogue import Catalogue
 from wf_mcp.runtime.inbox import SessionInbox
+from wf_mcp.runtime.keepalive import ended
 from wf_mcp.runtime.ports import NOBODY, Asker, ClientPort, Connector, Hello, Link, Sending, Withdrawn
 from wf_mcp.runtime.questions import Translation
 
@@ -133,7 +135,7 @@ class UpstreamSession:
                 await self._remind(link)
                 self._ready(link)
                 tasks.start_soon(self.catalogue.serve, link, name=f"catalogue of {self.upstream.id}")
-                reason = await link.closed()
+                reason = await ended(link, self.upstream.settings.ping)
                 tasks.cancel_scope.cancel()
         except Exception as error:  # upstream seam: one upstream's failure is its own
             reason = _innermost(error)
@@ -217,7 +219,8 @@ class UpstreamSession:
         )
         with self.inbox.calls.opened(port, params, self._spawn) as (call, params_here):
             try:
-                result = await link.request(method, params_here, sending)
+                with attribution.sending(call):
+                    result = await link.request(method, params_here, sending)
             finally:
                 await call.settled()
             if "task" in params and isinstance(result.get("task"), dict):
@@ -233,6 +236,8 @@ class UpstreamSession:
         """After a new start, ask again for what clients wanted of the connection before."""
         for uri in self.inbox.wishes.subscriptions:
             await self._again(link, "resources/subscribe", {"uri": uri})
+        for task in self.inbox.wishes.tasks:
+            link.follow(task)
         await self._level_again(link)
 
     async def level_again(self) -> None:

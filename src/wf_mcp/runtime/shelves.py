@@ -14,7 +14,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.chain import apply_components
 from wf_mcp.plugin.types import OnFailure
 from wf_mcp.runtime.audience import Audience
-from wf_mcp.runtime.catalogue import Items
+from wf_mcp.runtime.kept_list import Items
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.session import UpstreamSession

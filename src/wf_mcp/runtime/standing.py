@@ -8,6 +8,7 @@ from wf_mcp.core.errors import InvalidParams, WfMcpError
 from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.mounts import Mounts
+from wf_mcp.runtime.onward import send
 from wf_mcp.runtime.ports import Caller, asking_for
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import State, UpstreamSession
@@ -34,7 +35,7 @@ class Standing:
         if not first and not route.session.inbox.owned:
             return {}
         try:
-            return await route.session.request("resources/subscribe", local, asking_for(caller))
+            return await send(caller, route, "resources/subscribe", params["uri"], local)
         except WfMcpError:
             wishes.unsubscribe(route.local, caller.audience.client)
             raise
@@ -46,7 +47,7 @@ class Standing:
         last = route.session.inbox.wishes.unsubscribe(route.local, caller.audience.client)
         if not last and not route.session.inbox.owned:
             return {}
-        return await route.session.request("resources/unsubscribe", local, asking_for(caller))
+        return await send(caller, route, "resources/unsubscribe", params["uri"], local)
 
     async def set_level(self, caller: Caller, params: JsonObject) -> JsonObject:
         """`logging/setLevel` for every session of the caller, those that are opened later included.

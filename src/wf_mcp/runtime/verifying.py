@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from wf_mcp.core.compare import Difference, back, differences, keyed, list_differences, parted
+from wf_mcp.core.envelope import without_server_info
 from wf_mcp.core.errors import WfMcpError
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TOOLS, Kind
 from wf_mcp.core.namespace import Namespace
@@ -122,7 +123,8 @@ class Verifier:
     async def _outcome(self, link: Link, method: str, params: JsonObject) -> JsonObject:
         """An answer as one value, whether it is a result or an error."""
         try:
-            return {"result": await link.request(method, params, Sending(timeout=self._timeout))}
+            result = await link.request(method, params, Sending(timeout=self._timeout))
+            return {"result": without_server_info(result)}
         except WfMcpError as error:
             said = {"code": error.code, "message": error.message}
             return {"error": said if error.data is None else {**said, "data": error.data}}

@@ -1,5 +1,5 @@
-"""Resource subscriptions of listen streams at the upstreams: counted per session, given up with the last stream that
-has them (matrix B.5).
+"""What listen streams want to hear of single resources and tasks, at the upstreams: counted per session, given up with
+the last stream that has it (matrix B.5).
 """
 
 import logging
@@ -9,10 +9,13 @@ from weakref import WeakKeyDictionary
 
 import anyio
 
+from wf_mcp.core.envelope import extensions
 from wf_mcp.core.errors import NotServed, WfMcpError
-from wf_mcp.runtime.listener import Listener, Watch
+from wf_mcp.core.ids import local_id
+from wf_mcp.runtime.listener import Followed, Listener, Watch
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
+from wf_mcp.runtime.onward import TASKS_EXTENSION
 from wf_mcp.runtime.ports import Asker
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import State, UpstreamSession
@@ -63,6 +66,24 @@ class Watching:
             wishes.unsubscribe(local, listener.client)
             raise
 
+    def follow(self, listener: Listener, public: str) -> bool:
+        """Let `listener` hear of a task of the extension; false where it is none of the caller's, or never told of.
+
+        A caller reaches only its own sessions, so that nobody hears of another's tasks.
+        """
+        label = public.partition(":")[0]
+        mount = self._mounts.by_label(label) if label and label in self._mounts.labels else self._mounts.bare
+        session = mount.session_of(listener.caller.audience) if mount is not None else None
+        local = local_id(mount.label, public) if mount is not None else None
+        if mount is None or session is None or local is None or not _has_tasks(session):
+            return False
+        listener.followed.append(Followed(public, mount.id, local))
+        listener.sessions[mount.id] = session
+        session.inbox.join(listener)
+        if session.inbox.wishes.follow(local, listener.client) and session.last_link is not None:
+            session.last_link.follow(local)
+        return True
+
     def moved(self, listener: Listener, mount: Mount, session: UpstreamSession) -> None:
         """A new session serves the listener in the place of one that was ended: it is to tell the same."""
         listener.sessions[mount.id] = session
@@ -71,9 +92,17 @@ class Watching:
             if watch.mount_id == mount.id:
                 watch.link = None
                 session.inbox.wishes.subscribe(watch.local, listener.client)
+        for followed in listener.followed:
+            if followed.mount_id == mount.id:
+                session.inbox.wishes.follow(followed.local, listener.client)
 
     def release(self, listener: Listener) -> None:
         """The stream is over: tell upstreams what nobody wants to hear of any more, without waiting for them."""
+        for followed in listener.followed:
+            session = listener.sessions[followed.mount_id]
+            last = session.inbox.wishes.unfollow(followed.local, listener.client)
+            if last and session.last_link is not None:
+                session.last_link.unfollow(followed.local)
         for session in listener.sessions.values():
             if unwanted := session.inbox.leave(listener.client):
                 self._mounts.spawn(partial(self._give_up, session, unwanted))
@@ -91,6 +120,13 @@ class Watching:
 
     def _lock(self, session: UpstreamSession) -> anyio.Lock:
         return self._locks.setdefault(session, anyio.Lock())
+
+
+def _has_tasks(session: UpstreamSession) -> bool:
+    """Whether an upstream is a modern one that has the tasks extension."""
+    link = session.last_link
+    capabilities = link.initialized.get("capabilities") if link is not None and link.era == "modern" else None
+    return TASKS_EXTENSION in extensions(capabilities or {})
 
 
 def _tells(session: UpstreamSession) -> bool:

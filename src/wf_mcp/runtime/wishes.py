@@ -1,4 +1,4 @@
-"""What the clients of one session asked for that lasts: resource subscriptions and log levels.
+"""What the clients of one session asked for that lasts: resource subscriptions, tasks to hear of, and log levels.
 
 They are kept here, so that they are asked for again when the connection was lost, given up when the last client that
 wanted them goes, and told to exactly those who asked.
@@ -14,6 +14,7 @@ class Wishes:
 
     def __init__(self) -> None:
         self._subscribers: dict[str, dict[str, None]] = {}
+        self._followers: dict[str, dict[str, None]] = {}
         self._levels: dict[str, str] = {}
 
     def subscribe(self, uri: str, client: str) -> bool:
@@ -51,6 +52,32 @@ class Wishes:
             if uri.startswith(above.rstrip("/") + "/"):
                 found.update(clients)
         return tuple(found)
+
+    def follow(self, task: str, client: str) -> bool:
+        """Note that a client is to hear of a task; true if nobody was before, so that the upstream has to be told."""
+        clients = self._followers.setdefault(task, {})
+        first = not clients
+        clients[client] = None
+        return first
+
+    def unfollow(self, task: str, client: str) -> bool:
+        """Forget that a client is to hear of a task; true if it was the last one."""
+        clients = self._followers.get(task, {})
+        if client not in clients:
+            return False
+        del clients[client]
+        if not clients:
+            del self._followers[task]
+        return not clients
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Every task that somebody is to hear of."""
+        return tuple(self._followers)
+
+    def followers(self, task: object) -> tuple[str, ...]:
+        """Who is to hear of a task."""
+        return tuple(self._followers.get(task, ())) if isinstance(task, str) else ()
 
     def set_level(self, client: str, level: str) -> None:
         """Note the log level that a client asked for."""

@@ -1,0 +1,96 @@
+"""One kind's list of one upstream as it was loaded last: whether it is up to date, and how long it may be reused."""
+
+import time
+from dataclasses import dataclass, field
+
+import anyio
+
+from wf_mcp.core.hints import Hints
+from wf_mcp.core.kinds import Kind
+from wf_mcp.core.wire import JsonObject
+
+Items = tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What one kind's pages held together; hints are of modern upstreams only."""
+
+    items: Items
+    meta: JsonObject | None = None
+    hints: Hints | None = None
+
+
+@dataclass(slots=True)
+class KeptList:
+    """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried.
+
+    `hints` are a modern upstream's, which hold since `arrived`; `announced` says that it tells of changes. `owed` says
+    that somebody was answered without the list.
+    """
+
+    items: Items | None = None
+    meta: JsonObject | None = None
+    hints: Hints | None = None
+    arrived: float = 0.0
+    announced: bool = True
+    generation: int = 0
+    loaded: int = -1
+    failed: int = -1
+    failure: str | None = None
+    owed: bool = False
+    loading: bool = False
+    since: float = 0.0
+    wanted: anyio.Event = field(default_factory=anyio.Event)
+    changed: anyio.Event = field(default_factory=anyio.Event)
+
+    def hints_now(self) -> Hints | None:
+        """The hints as they hold now: a list is as good as new as long as its upstream would have told of a change."""
+        if self.hints is None or self.announced:
+            return self.hints
+        return self.hints.after(1000 * (time.monotonic() - self.arrived))
+
+    def expire(self) -> None:
+        """Forget that the list is up to date once its time is over (2026-07-28 server/utilities/caching)."""
+        left = self.hints_now()
+        if left is not None and left.ttl == 0 and not self.announced and self.loaded >= self.generation:
+            self.generation += 1
+
+    def settled(self, generation: int) -> bool:
+        """Whether it was loaded, or tried, that far."""
+        return self.loaded >= generation or self.failed >= generation
+
+    def want(self) -> None:
+        """Have it loaded; whoever waits has waited since now, unless it is being loaded already."""
+        if not self.wanted.is_set():
+            self.wanted.set()
+            if not self.loading:
+                self.since = time.monotonic()
+
+    def tells(self, new: Loaded) -> bool:
+        """Whether clients have to hear of `new`: they were answered otherwise, and no upstream tells them.
+
+        An upstream that tells of no changes leaves it to whoever finds one.
+        """
+        found = not self.announced and self.items is not None
+        return (self.owed or found) and new.items != (self.items or ())
+
+    def put(self, new: Loaded, generation: int) -> bool:
+        """Keep what was loaded; true if the items are others now, which are otherwise the very same objects."""
+        changed = self.items != new.items
+        if changed:
+            self.items = new.items
+        self.meta, self.hints, self.arrived = new.meta, new.hints, time.monotonic()
+        self.loaded, self.failure, self.owed = generation, None, False
+        return changed
+
+    def announce(self) -> None:
+        """Let those who wait look again."""
+        self.changed.set()
+        self.changed = anyio.Event()
+
+
+def announced(capabilities: JsonObject, kind: Kind) -> bool:
+    """Whether an upstream that can be listened to declared that it tells of changes of `kind`."""
+    declared = capabilities.get(kind.capability)
+    return isinstance(declared, dict) and declared.get("listChanged") is True

@@ -1,0 +1,62 @@
+"""What a modern client can do with the fixture directly, it can do through wf-mcp, whatever its upstream speaks."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.conformance.cells import SKILLS, WIRES, Declared, fixture, show, through, whole, worse
+from tests.conformance.run import Report
+from tests.covers import covers
+from tests.rawclient import Era
+from tests.rig import Front, Rig
+
+pytestmark = [pytest.mark.node, pytest.mark.slow, pytest.mark.timeout(200)]
+
+NO_EXTENSION = "capabilities of 2025-11-25 have no extensions: a handshake server offers none (basic/lifecycle)"
+TASKS = (
+    "tasks-lifecycle",
+    "tasks-capability-negotiation",
+    "tasks-wire-fields",
+    "tasks-request-state-removal",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-dispatch-and-envelope",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
+)
+OWN_KEYS = (
+    "a handshake server's question has a JSON-RPC id and no key, so the key is wf-mcp's own; "
+    "the suite wants `user_name`, the specification any (basic/patterns/mrtr § InputRequiredResult)"
+)
+NO_STATE = (
+    "a question of a handshake server always gave a requestState, so answers without one are not for it; "
+    "they are refused rather than run the tool a second time (basic/patterns/mrtr § Client Requirements, matrix D.4.3)"
+)
+PARKED = {
+    ("input-required-result-basic-elicitation", "sep-2322-elicitation-incomplete"): ("FAILURE", OWN_KEYS),
+    ("input-required-result-basic-elicitation", "sep-2322-elicitation-complete"): ("not made", OWN_KEYS),
+    ("input-required-result-ignore-extra-params", "sep-2322-ignore-unexpected-params"): ("WARNING", NO_STATE),
+    ("input-required-result-missing-input-response", "sep-2322-missing-response-rerequests"): ("WARNING", NO_STATE),
+}
+GAPS = (*(name for name in TASKS if name != "tasks-required-task-error"), *SKILLS)
+"""The methods of the extensions are not relayed yet."""
+
+UPSTREAMS: dict[Era, Declared] = {
+    "modern": Declared(gaps=GAPS),
+    "handshake": Declared(PARKED, impossible=dict.fromkeys((*TASKS, *SKILLS), NO_EXTENSION)),
+}
+
+
+@pytest.fixture(scope="module")
+def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Report]:
+    """The whole set against the fixture alone."""
+    rig = Rig(tmp_path_factory.mktemp("direct"))
+    yield whole(fixture(rig, "modern", "http", "direct"), "modern")
+    rig.close()
+
+
+@covers("conformance.2026-07-28", "The 2026-07-28 conformance set passes before upstreams of both eras")
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+def test_nothing_is_lost_through_a_bare_mount(rig: Rig, direct: Report, upstream: Era, wire: Front) -> None:
+    proxied = through(rig, "modern", upstream, wire)
+    assert worse(direct, proxied, UPSTREAMS[upstream]) == [], show(direct, proxied)
