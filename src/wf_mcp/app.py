@@ -1,7 +1,6 @@
 """Wiring: the one place where the parts meet, and the order in which they start and stop. Holds no behaviour."""
 
 import os
-import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from wf_mcp.core.config import Config
 from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.events import PluginFailed
 from wf_mcp.core.guard import CHAIN_VARIABLE, chain_value, path_digest
-from wf_mcp.core.seal import KEY_SIZE, Sealer
+from wf_mcp.core.seal import Sealer
 from wf_mcp.edge.admin import register
 from wf_mcp.edge.auth import ConfiguredTokens
 from wf_mcp.edge.callers import Callers, FrontSettings
@@ -28,6 +27,7 @@ from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.folders import state_dir
 from wf_mcp.edge.front import Backstage, WireLane
 from wf_mcp.edge.input_schemas import ParamHeaderCheck
+from wf_mcp.edge.keys import sealing_key
 from wf_mcp.edge.lists import Lists
 from wf_mcp.edge.serving import build_server, install
 from wf_mcp.edge.sessionless import SessionlessRules
@@ -124,7 +124,7 @@ class App:
         resolver = Resolver(self.mounts, shelves, self.listings)
         self.standing = Standing(self.mounts, resolver)
         self.listeners = Listeners(self.mounts, resolver)
-        sealer = Sealer(secrets.token_bytes(KEY_SIZE))
+        sealer = Sealer(sealing_key(state_dir(env)))
         spares = Spares(self.mounts, SystemClock())
         parking = Parking(sealer, self.mounts.spawn, lambda: self.operator.config.parked, spares=spares)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed, Bridge(sealer, parking))
