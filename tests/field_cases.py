@@ -132,7 +132,6 @@ _CONCURRENCY_AND_SESSIONS = {
         "edge/test_http_session.py::test_an_idle_session_ends_and_one_in_use_does_not",
         "edge/test_http_front.py::test_there_is_a_cap_on_sessions",
         "edge/test_http_front.py::test_a_refused_initialize_leaves_no_session",
-        later="memory before and after is not measured here; sessions and processes are counted",
     ),
     "F18": _case("DELETE of a session that is not there", "interaction/test_http_front.py::test_a_lost_session"),
     "F19": _case(
@@ -149,8 +148,8 @@ _CONCURRENCY_AND_SESSIONS = {
         "an upstream drops idle connections",
         "interaction/test_field_upstreams.py::test_connections_that_are_cut",
         "interaction/test_field_upstreams.py::test_a_call_in_flight_that_is_cut_off",
-        later="a connection that is swallowed without being closed is noticed only by `timeout`, if one is set: nothing"
-        " pings",
+        "interaction/test_field_upstreams.py::test_a_connection_that_is_swallowed",
+        "runtime/test_keepalive.py::test_an_unanswered_ping_ends_the_connection_and_what_waits_for_it_and_the_next_call_works",
     ),
 }
 
@@ -265,8 +264,7 @@ _SCHEMAS_AND_CONTENT = {
         "interaction/test_http_front.py::test_large_results_at_once",
         "interaction/test_field_clients.py::test_a_large_result_over_sse",
         "interaction/test_field_upstreams.py::test_an_sse_upstream_that_refuses_a_message",
-        later="an event of more than 1 MiB from an SSE upstream is refused by the SDK's client (mcp 2.3.0 has no"
-        " setting for it): the call ends with an error and the connection is opened again",
+        "edge/test_sse.py::test_messages_come_in_order_and_an_event_may_have_any_size",
     ),
     "F41": _case(
         "several contents of one resource",
@@ -386,14 +384,12 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_field_clients.py::test_a_long_call",
         "interaction/test_field_clients.py::test_a_call_that_takes_too_long",
         "core/test_config_entry.py::test_no_limit_is_set_unless_it_is_asked_for",
-        later="130 s are not waited for; 12 s pass while nothing has a limit by default",
     ),
     "F63": _case(
         "a call that takes longer than its upstream may",
         "edge/test_upstream.py::test_what_takes_too_long_is_cancelled_there_and_said",
         "edge/test_front.py::test_the_model_is_told_of_a_timeout_in_a_result",
         "interaction/test_field_clients.py::test_a_call_that_takes_too_long",
-        later="the error names upstream, method and limit; the tool is the one that the caller named",
     ),
     "F64": _case(
         "elicitation",
@@ -401,7 +397,7 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_http_front.py::test_two_clients_that_are_asked_at_once",
         "differential/test_scenarios.py::test_an_upstream_that_can_do_everything",
         "interaction/test_field_clients.py::test_every_outcome_of_a_question",
-        later="40 s of thinking are not waited for; questions have no limit",
+        "interaction/test_field_clients.py::test_a_long_call",
     ),
     "F65": _case(
         "sampling",
@@ -409,7 +405,7 @@ _TIME_AND_QUESTIONS = {
         "edge/test_clients.py::test_what_a_client_is_asked_and_told_arrives_whole",
         "edge/test_clients.py::test_a_clients_refusal_keeps_its_code_message_and_data",
         "interaction/test_field_clients.py::test_every_outcome_of_a_question",
-        later="40 s of thinking are not waited for; questions have no limit",
+        "interaction/test_field_clients.py::test_a_long_call",
     ),
     "F66": _case(
         "an upstream that refuses capabilities that it does not know",
@@ -437,7 +433,10 @@ _TIME_AND_QUESTIONS = {
         "runtime/test_dispatch.py::test_a_completion_goes_to_the_upstream_that_its_ref_names",
         "runtime/test_dispatch.py::test_a_completion_without_a_ref_is_the_callers_mistake",
         "interaction/test_field_relay.py::test_completions",
-        later="an upstream without completion answers for itself, -32601 as directly, and no empty list in its name",
+        does_not_apply=Decision(
+            "2025-11-25 server/utilities/completion § Error Handling",
+            "Method not found: `-32601` (Capability not supported)",
+        ),
     ),
     "F70": _case(
         "instructions",
@@ -451,14 +450,14 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_real_servers.py::test_headers_toward_an_http_upstream",
         "runtime/test_dispatch.py::test_headers_are_forwarded_only_as_configured",
         "interaction/test_field_clients.py::test_headers_of_a_client_stay_here",
-        later="not recorded at an SSE upstream",
+        "interaction/test_field_clients.py::test_headers_of_a_client_at_an_sse_upstream",
     ),
     "F72": _case(
         "an upstream's token expires",
         "edge/test_upstream.py::test_over_http_a_refusal_names_status_and_address",
         "interaction/test_field_upstreams.py::test_a_token_that_expired",
-        later="a 401 is told to each caller at once and the session stays; signing in and refreshing (OAuth) are"
-        " not there yet",
+        later="OAuth (no issue yet): a 401 is told to each caller at once and the session stays; signing in and"
+        " refreshing are not there",
     ),
     "F73": _case(
         "an upstream redirects to another spelling",
@@ -564,13 +563,13 @@ _SECURITY_AND_HOSTS = {
         "runtime/test_dispatch.py::test_a_hidden_resource_cannot_be_read",
         "runtime/test_dispatch.py::test_a_hidden_resource_cannot_be_read_before_the_list_is_known",
         "runtime/test_dispatch.py::test_a_completion_for_something_hidden_is_refused",
-        later="plug-ins hide; the configuration has no include or exclude yet, and"
+        later="issue 7: plug-ins hide; the configuration has no include or exclude yet, and"
         " an expansion of a hidden template is readable",
     ),
     "F88": _case(
         "a tool's definition changes",
         "interaction/test_field_lists.py::test_a_tool_that_changes",
-        later="the change is shown to clients; it is not logged, and nothing is pinned",
+        "runtime/test_kept_list.py::test_what_is_described_otherwise_is_named_once",
     ),
     "F89": _case(
         "strangers and the admin tools",
@@ -578,7 +577,7 @@ _SECURITY_AND_HOSTS = {
         "interaction/test_guard_and_trust.py::test_other_addresses_need_tokens",
         "interaction/test_http_front.py::test_strangers_and_reverse_proxies",
         "interaction/test_http_front.py::test_content_types",
-        later="no admin tool adds an upstream yet: there are four, and they read and reload",
+        later="issue 7: no admin tool adds an upstream yet; there are four, and they read and reload",
     ),
     "F90": _case(
         "a host that forgets its session",
@@ -613,7 +612,7 @@ _SECURITY_AND_HOSTS = {
         "hosts with a limit of tools",
         "runtime/test_listing.py::test_lists_are_merged_in_config_order",
         does_not_apply=Decision("docs/inventory.md", "limiting the number of tools"),
-        later="filters in the configuration are not there yet; plug-ins can hide tools",
+        later="issue 7: filters in the configuration are not there yet; plug-ins can hide tools",
     ),
 }
 
@@ -623,14 +622,14 @@ _PERFORMANCE = {
         "interaction/test_processes.py::test_many_calls_use_one_process",
         "interaction/test_lists.py::test_lists_are_kept",
         "interaction/test_field_upstreams.py::test_calls_share_a_session",
-        later="latency is not measured here",
+        "interaction/test_processes.py::test_what_a_call_costs",
     ),
     "F97": _case(
         "processes multiply with clients",
         "runtime/test_mounts.py::test_a_client_that_goes_takes_its_own_sessions_along_and_leaves_the_shared_ones",
         "interaction/test_http_front.py::test_sessions_are_reclaimed",
         "interaction/test_field_clients.py::test_processes_of_many_clients",
-        later="there is no cap on processes yet: each handshake client over HTTP has its own unless they share",
+        later="issue 5: there is no cap on processes yet; handshake clients over HTTP have their own unless they share",
     ),
     "F98": _case(
         "an upstream that hangs delays every list",

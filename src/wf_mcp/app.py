@@ -39,6 +39,7 @@ from wf_mcp.runtime.bridge import Bridge
 from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.clock import SystemClock
 from wf_mcp.runtime.dispatch import Dispatch
+from wf_mcp.runtime.extended_tasks import ExtendedTasks, TaskOwners
 from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
@@ -48,6 +49,7 @@ from wf_mcp.runtime.ports import Caller, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.shelves import Shelves
+from wf_mcp.runtime.skills import Skills
 from wf_mcp.runtime.spares import Spares
 from wf_mcp.runtime.standing import Standing, give_up
 from wf_mcp.runtime.tasks import Tasks
@@ -128,6 +130,10 @@ class App:
         spares = Spares(self.mounts, SystemClock())
         parking = Parking(sealer, self.mounts.spawn, lambda: self.operator.config.parked, spares=spares)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed, Bridge(sealer, parking))
+        owners = TaskOwners()
+        self.dispatch.on_task = owners.made
+        self.skills = Skills(self.mounts, resolver)
+        self.extended_tasks = ExtendedTasks(self.mounts, self.dispatch, owners)
         self.callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
         self.server = self._build_server(config)
         self._unplug = self._plug(self._offered(self.plugins))
@@ -192,6 +198,8 @@ class App:
                 dispatch=self.dispatch,
                 standing=self.standing,
                 tasks=Tasks(self.mounts, self.dispatch),
+                extended_tasks=self.extended_tasks,
+                skills=self.skills,
                 listeners=self.listeners,
                 identity=IDENTITY,
                 admin=self._admin_served,

@@ -134,15 +134,15 @@ async def tasks(run: Run) -> None:
     await run.request("tasks/get", {**task, "taskId": run.id("task/ü:99")})
     failed = await run.call("research", {"stages": ["fail"]}, meta=declared)
     await run.request("tasks/get", {**task, "taskId": failed.get("taskId", "none")})
-    await run.request("tasks/get", {"taskId": other.get("taskId", "none")})
 
 
 async def skills(run: Run) -> None:
-    listed = await run.request("skills/list", {})
-    for skill in listed.get("skills", []):
-        await run.request("skills/get", {"uri": skill["uri"]})
-        await run.request("resources/read", {"uri": skill["uri"]})
-        await run.request("resources/directory/read", {"uri": skill["uri"].rpartition("/")[0]})
+    await run.pages("skills/list")
+    for name in ("pdf-tools", "notes", "none"):
+        uri = run.uri(f"skill://{name}/SKILL.md")
+        await run.request("skills/get", {"uri": uri})
+        await run.request("resources/read", {"uri": uri})
+        await run.request("resources/directory/read", {"uri": run.uri(f"skill://{name}")})
 
 
 STEPS: dict[str, Step] = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.differential.translate import Back, each, field
+from tests.mapping import uri_back
 from tests.rawclient import META
 
 SERVER_INFO, SUBSCRIPTION = f"{META}/serverInfo", f"{META}/subscriptionId"
@@ -42,13 +43,17 @@ class ModernBack(Back):
         result = field(result, "_meta", lambda meta: field(meta, SERVER_INFO, somebody))
         if method == "tools/call" or method in TASK_METHODS:
             result = self._task(result, mapped=method in TASK_METHODS)
-        if method == "skills/list":
-            return field(result, "skills", each(self._skill))
         if method == "skills/get":
             return field(result, "skill", self._skill)
         if method == "resources/directory/read":
             return field(result, "resources", each(lambda entry: field(entry, "uri", self.uri)))
         return result
+
+    def _listed(self, method: str, items: Any) -> Any:
+        if method != "skills/list":
+            return super()._listed(method, items)
+        mine = [item for item in items if all(uri_back(other, item["uri"]) == item["uri"] for other in self.others)]
+        return [self._skill(item) for item in mine]
 
     def _task(self, task: Any, *, mapped: bool = False) -> Any:
         """A flat task; its id was mapped already where the method says that it is one."""
@@ -88,6 +93,7 @@ class Same(ModernBack):
         return public
 
     def _listed(self, method: str, items: Any) -> Any:
+        """Everything is the one upstream's."""
         return items
 
 

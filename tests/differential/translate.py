@@ -21,6 +21,7 @@ LIST_KEYS = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
     "tasks/list": "tasks",
+    "skills/list": "skills",
 }
 Change = Callable[[Any], Any]
 

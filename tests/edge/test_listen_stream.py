@@ -4,7 +4,6 @@ import pytest
 
 from wf_mcp.edge.listen_stream import ListenStream
 
-
 pytestmark = pytest.mark.anyio
 
 

@@ -172,7 +172,7 @@ async def asked(raw: RawClient, kind: str) -> None:
     assert time.monotonic() - start > 39
 
 
-@covers("field.timeout", "A call beyond its upstream's `timeout` ends with names and limit, and is cancelled there only")
+@covers("field.timeout", "A call beyond its upstream's `timeout` ends with both names and the limit, and is cancelled")
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 async def test_a_call_that_takes_too_long(rig: Rig, kind: str) -> None:
     (rig.upstream if kind == "stdio" else rig.http_upstream)("alpha", None, wf={"timeout": 1})

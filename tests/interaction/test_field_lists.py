@@ -187,6 +187,9 @@ async def test_a_tool_that_changes(rig: Rig) -> None:
         await raw.text("alpha.redefine", {"tool": second})
         await raw.notes.wait_for(CHANGED)
         assert await seen(raw) == second
+        assert await seen(raw) == second
+    (line,) = [line for line in rig.log().splitlines() if "now describes otherwise" in line]
+    assert "alpha" in line and "'t'" in line
 
 
 @covers("field.hung", "Upstreams that never list, never initialize or never answer delay lists by list_wait, and once")

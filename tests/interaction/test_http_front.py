@@ -72,10 +72,13 @@ async def test_two_clients_with_equal_ids(rig: Rig) -> None:
 )
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-async def test_two_clients_that_are_asked_at_once(rig: Rig) -> None:
-    url = served(rig)
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_two_clients_that_are_asked_at_once(rig: Rig, kind: str) -> None:
+    (rig.upstream if kind == "stdio" else rig.http_upstream)("alpha", None)  # over HTTP one process for both clients
+    url = str(rig.serve("http").url)
+    steps = {"one": 3, "two": 4}
     tools: list[tuple[str, JsonObject]] = [
-        ("alpha.progress", {"steps": 3}),
+        ("alpha.progress", {}),
         ("alpha.ask", {"kind": "elicitation"}),
         ("alpha.ask", {"kind": "sampling"}),
     ]
@@ -93,13 +96,15 @@ async def test_two_clients_that_are_asked_at_once(rig: Rig) -> None:
                     "content": {"type": "text", "text": "x"},
                 },
             }
-            params = {"name": tool[0], "arguments": tool[1], "_meta": {"progressToken": "token"}}
+            arguments = tool[1] or {"steps": steps[name]}
+            params = {"name": tool[0], "arguments": arguments, "_meta": {"progressToken": "token"}}
             notes, result = await guests[name].converse(request("tools/call", params, request_id), answers)
             assert result["id"] == request_id and type(result["id"]) is type(request_id)
             text = result["result"]["content"][0]["text"]
             if tool[0] == "alpha.progress":
-                assert [note["params"]["progress"] for note in notes] == [1, 2, 3]
-                assert {note["params"]["progressToken"] for note in notes} == {"token"}
+                number = steps[name]
+                told = [{"progressToken": "token", "progress": n, "total": number} for n in range(1, number + 1)]
+                assert [note["params"] for note in notes] == told
             else:
                 method = {"elicitation": "elicitation/create", "sampling": "sampling/createMessage"}[tool[1]["kind"]]
                 given = json.loads(text)["result"]

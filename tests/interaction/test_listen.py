@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 SUBSCRIPTION = f"{META}/subscriptionId"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 UPDATED = "notifications/resources/updated"
+TASKS = "notifications/tasks"
 TOOLS, PROMPTS, RESOURCES = (f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources"))
 SUBSCRIBE, UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
 LISTS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
@@ -255,6 +256,11 @@ def _watched(upstream: Upstream) -> list[Any]:
     return [item["notifications"].get("resourceSubscriptions") for item in upstream.events("listen")]
 
 
+def _followed(upstream: Upstream) -> list[Any]:
+    """The tasks of each of those streams."""
+    return [item["notifications"].get("taskIds") for item in upstream.events("listen")]
+
+
 EVERY_LEG = pytest.mark.parametrize("leg", FRONTS)
 ITEM, PUBLIC_ITEM = "demo://item/2", "demo://alpha/item/2"
 
@@ -349,3 +355,29 @@ async def test_the_sdks_client_listens(rig: Rig, front: Front) -> None:
             rig.process.send_signal(signal.SIGTERM)
             with anyio.fail_after(10):
                 assert [event async for event in stream] == []
+
+
+@covers("modern.listens-tasks", "A stream that names a task hears how it goes on, with ids and links in public form")
+@EVERY_FRONT
+async def test_a_task_is_heard_of(rig: Rig, front: Front) -> None:
+    upstream = rig.full("alpha", "modern", "http")
+    declared = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    async with (
+        upstream.direct().raw("modern", capabilities=declared) as direct,
+        rig.serve(front).raw("modern", capabilities=declared) as raw,
+    ):
+        made = await raw.call("alpha.research", {"stages": ["working", "ask", "done"]})
+        local = made["taskId"].removeprefix("alpha:")
+        assert made["taskId"] == f"alpha:{local}"
+        async with (
+            listening(raw, taskIds=[made["taskId"], "nobody:1"]) as stream,
+            listening(raw, toolsListChanged=True) as other,
+        ):
+            assert stream.heard == [(ACKNOWLEDGED, {"notifications": {"taskIds": [made["taskId"]]}})]
+            await eventually(lambda: _followed(upstream)[-1] == [local])
+            await direct.request("tasks/cancel", {"taskId": local})
+            told = (await raw.notes.wait_for(TASKS))["params"]
+            assert (told["taskId"], told["status"], told["vendor"]) == (made["taskId"], "cancelled", None)
+            assert told["_meta"] == {"k": "cancelled", SUBSCRIPTION: stream.id}
+            assert [method for method, _ in other.heard] == [ACKNOWLEDGED]
+        await eventually(lambda: _followed(upstream)[-1] is None)

@@ -31,9 +31,10 @@ async def seen(raw: RawClient, tool: str, arguments: JsonObject | None = None) -
 @covers("modern.upstream", "An upstream that speaks only 2026-07-28 serves clients of both eras, over stdio and HTTP")
 @each_client
 @each_leg
-async def test_clients_of_both_eras_list_call_and_read(rig: Rig, era: Era, leg: Front) -> None:
+@pytest.mark.parametrize("front", FRONTS)
+async def test_clients_of_both_eras_list_call_and_read(rig: Rig, era: Era, leg: Front, front: Front) -> None:
     upstream = rig.full("alpha", "modern", leg)
-    async with upstream.direct().raw("modern") as direct, rig.serve().raw(era) as raw:
+    async with upstream.direct().raw("modern") as direct, rig.serve(front).raw(era) as raw:
         for kind in ("tools", "prompts"):
             assert await raw.names(kind) == [f"alpha.{name}" for name in await direct.names(kind)]
         listed = await raw.items("resources/list", "resources")

@@ -230,3 +230,31 @@ async def test_questions_of_several_clients_over_stdio(rig: Rig) -> None:
         assert (await client.call("full.seen"))["resultType"] == "complete"
     assert len(rig["full"].pids) == len(names)
     assert len(rig["full"].calls("elicit")) == len(names)
+
+
+@covers(
+    "parked.at-once", "One client's calls that ask at the same time over stdio all complete, each with its own answer"
+)
+async def test_several_calls_of_one_client_at_once(rig: Rig) -> None:
+    names = [f"call {number}" for number in range(8)]
+    async with modern(rig, "stdio", "stdio") as client:
+
+        async def one(name: str) -> None:
+            params: JsonObject = {"name": "full.elicit", "arguments": {"message": name}}
+            result = await client.request("tools/call", params)
+            while result["resultType"] == "input_required":
+                # Whichever result has a question, its answer reaches the call that asked.
+                answers = {
+                    key: {"action": "accept", "content": {"name": each["params"]["message"]}}
+                    for key, each in result["inputRequests"].items()
+                }
+                again = {**params, "inputResponses": answers, "requestState": result["requestState"]}
+                result = await client.request("tools/call", again)
+            assert answered(result) == [{"action": "accept", "content": {"name": name}}]
+
+        async with anyio.create_task_group() as tasks:
+            for name in names:
+                tasks.start_soon(one, name)
+                tasks.start_soon(client.call, "full.seen")
+    assert len(rig["full"].calls("elicit")) == len(names)
+    assert len(rig["full"].pids) == 1

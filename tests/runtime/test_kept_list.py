@@ -29,6 +29,17 @@ def test_equal_items_stay_the_very_same_objects() -> None:
     assert one.items == B
 
 
+def test_what_is_described_otherwise_is_named_once() -> None:
+    one = KeptList()
+    first, second = Loaded((tool("a"), tool("b"))), Loaded((tool("b", description="new"), tool("c")))
+    assert one.redefined(first, TOOLS.field) == []
+    one.put(first, 1)
+    assert one.redefined(first, TOOLS.field) == []
+    assert one.redefined(second, TOOLS.field) == ["b"]
+    one.put(second, 2)
+    assert one.redefined(second, TOOLS.field) == []
+
+
 def test_a_list_expires_once_and_only_where_nobody_would_tell_of_a_change() -> None:
     for told, past, expected in ((False, 6, 1), (False, 4, 0), (True, 6, 0)):
         one = kept(announced=told)

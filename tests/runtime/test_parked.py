@@ -151,17 +151,24 @@ async def test_when_nobody_answers_the_upstream_is_told_before_its_request_is_ca
     ]
 
 
-async def test_a_call_that_is_over_asks_nothing_more() -> None:
+async def test_what_was_asked_before_the_result_is_answered_before_it() -> None:
     call = call_of()
     async with anyio.create_task_group() as tasks:
         asker = Asker(call, tasks)
         asker.asks("roots/list")
         await anyio.wait_all_tasks_blocked()
-        call.finish(UpstreamUnavailable("it is gone"))
         call.finish({"content": []})
-    assert [each.message for each in asker.answers if isinstance(each, WfMcpError)] == [
-        "roots/list: the call that this belongs to is over"
-    ]
+        assert await call.event() is None
+        assert (call.questions(), call.waits) == ({"question-1": {"method": "roots/list"}}, True)
+        call.take({"question-1": {"roots": []}})
+        assert await call.event() == {"content": []}
+    assert asker.answers == [{"roots": []}]
+
+
+async def test_a_call_that_is_over_asks_nothing_more() -> None:
+    call = call_of()
+    call.finish(UpstreamUnavailable("it is gone"))
+    call.finish({"content": []})
     with pytest.raises(RelayedError, match="the call that this belongs to is over"):
         await call.ask("roots/list", {})
     with pytest.raises(UpstreamUnavailable, match="it is gone"):

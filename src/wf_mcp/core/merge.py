@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from wf_mcp.core.wire import JsonObject
 
+SKILLS = "io.modelcontextprotocol/skills"
+"""The skills extension; wf-mcp lists and reads them in either era."""
+
 APPS = "io.modelcontextprotocol/ui"
 """The extension of MCP Apps; its resources and `_meta` pass through the merge."""
 
@@ -19,6 +22,10 @@ class Offer:
     label: str
     capabilities: JsonObject | None
     instructions: str | None = None
+
+
+TASKS = "io.modelcontextprotocol/tasks"
+"""The tasks extension of 2026-07-28."""
 
 
 def merged_capabilities(offers: Iterable[Offer], *, own_tools: bool, modern: bool) -> JsonObject:
@@ -39,8 +46,8 @@ def merged_capabilities(offers: Iterable[Offer], *, own_tools: bool, modern: boo
         merged["resources"]["subscribe"] = any(_declares(each, "resources", "subscribe") for each in known)
     if not modern and (tasks := _tasks(known)):
         merged["tasks"] = tasks
-    if apps := _apps(known):
-        merged["extensions"] = {APPS: apps}
+    if found := _extensions(known, modern=modern):
+        merged["extensions"] = found
     for name in ("completions", "logging"):
         if any(offer.capabilities is not None and name in offer.capabilities for offer in known):
             merged[name] = {}
@@ -52,11 +59,27 @@ def _declares(offer: Offer, capability: str, feature: str) -> bool:
     return isinstance(settings, dict) and settings.get(feature) not in (None, False)
 
 
-def _apps(offers: list[Offer]) -> JsonObject | None:
-    """The settings of MCP Apps, if some upstream has them: hosts look for them in `initialize` too (matrix D.1)."""
-    extensions = ((offer.capabilities or {}).get("extensions") for offer in offers)
-    settings = [each.get(APPS) for each in extensions if isinstance(each, dict)]
-    return next((each for each in settings if isinstance(each, dict)), None)
+def _extensions(offers: list[Offer], *, modern: bool) -> JsonObject:
+    """The extensions that wf-mcp serves end to end, if some upstream has them (matrix D.1).
+
+    Hosts look for MCP Apps in `initialize` too. Tasks of the extension are for modern clients.
+    """
+    found: JsonObject = {}
+    if apps := _settings(offers, APPS):
+        found[APPS] = apps[0]
+    if modern and _settings(offers, TASKS):
+        found[TASKS] = {}
+    if skills := _settings(offers, SKILLS):
+        every = all(each.get("directoryRead") for each in skills)
+        found[SKILLS] = {"directoryRead": True} if every else {}
+    return found
+
+
+def _settings(offers: list[Offer], extension: str) -> list[JsonObject]:
+    """What each upstream that has an extension says of it."""
+    declared = ((offer.capabilities or {}).get("extensions") for offer in offers)
+    settings = [each.get(extension) for each in declared if isinstance(each, dict)]
+    return [each for each in settings if isinstance(each, dict)]
 
 
 def _tasks(offers: list[Offer]) -> JsonObject | None:

@@ -8,7 +8,6 @@ Errors are turned into the wire's in this one place.
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from mcp.server.context import CallNext
@@ -16,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import SERVER_INFO_META_KEY
 from pydantic import BaseModel
 
-from wf_mcp.core.envelope import without_envelope
+from wf_mcp.core.envelope import bare_result, without_envelope
 from wf_mcp.core.errors import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
@@ -40,10 +39,12 @@ from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.listen import listen
 from wf_mcp.edge.lists import Lists
 from wf_mcp.runtime.dispatch import TARGET, Dispatch
+from wf_mcp.runtime.extended_tasks import ExtendedTasks
 from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.mount import offers
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
+from wf_mcp.runtime.skills import Skills
 from wf_mcp.runtime.standing import Standing
 from wf_mcp.runtime.tasks import Tasks
 
@@ -53,7 +54,7 @@ Handler = Callable[[Context, CallNext], Awaitable[Any]]
 
 SAFE_ADMIN = ADMIN.replace(".", "_")
 
-CACHEABLE = frozenset({"server/discover", "resources/read", *KIND_OF_LIST})
+CACHEABLE = frozenset({"server/discover", "resources/read", "skills/list", "skills/get", *KIND_OF_LIST})
 """Methods whose modern results carry cache hints (2026-07-28 server/utilities/caching § Cacheable Results)."""
 
 
@@ -67,6 +68,8 @@ class Backstage:
     dispatch: Dispatch
     standing: Standing
     tasks: Tasks
+    extended_tasks: ExtendedTasks
+    skills: Skills
     listeners: Listeners
     identity: JsonObject
     admin: Callable[[], bool]
@@ -74,7 +77,8 @@ class Backstage:
     mask: Callable[[str], str]
 
 
-TASK_METHODS = ("tasks/get", "tasks/result", "tasks/cancel")
+TASK_METHODS = ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel")
+"""Of them each era has its own."""
 
 
 class WireLane:
@@ -90,7 +94,8 @@ class WireLane:
             "resources/unsubscribe": self._relayed(backstage.standing.unsubscribe),
             "logging/setLevel": self._relayed(backstage.standing.set_level),
             "tasks/list": self._relayed(lambda caller, params: backstage.tasks.all(caller)),
-            **{method: self._relayed(partial(_task, backstage.tasks, method)) for method in TASK_METHODS},
+            **dict.fromkeys(TASK_METHODS, self._task),
+            **dict.fromkeys(Skills.METHODS, self._skills),
             "subscriptions/listen": self._listen,
             **dict.fromkeys(TARGET, self._call),
             **dict.fromkeys(KIND_OF_LIST, self._list),
@@ -196,6 +201,19 @@ class WireLane:
         params = without_envelope(dict(ctx.params or {}))
         return self._stamped(ctx, await self._stage.dispatch.complete(self._stage.callers.of(ctx), params))
 
+    async def _task(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        """A request about one task: of the session (2025-11-25), or of the extension (2026-07-28)."""
+        tasks = self._stage.extended_tasks if is_modern(ctx) else self._stage.tasks
+        if ctx.method not in tasks.METHODS:
+            raise NotServed(f"{ctx.method} is not a method of {ctx.protocol_version}")
+        params = without_envelope(dict(ctx.params or {}))
+        return self._stamped(ctx, await tasks.one(self._stage.callers.of(ctx), ctx.method, params))
+
+    async def _skills(self, ctx: Context, call_next: CallNext) -> JsonObject:
+        params = without_envelope(dict(ctx.params or {}))
+        result = await self._stage.skills.answer(self._stage.callers.of(ctx), ctx.method, params)
+        return self._stamped(ctx, result) if is_modern(ctx) else bare_result(result)
+
     async def _listen(self, ctx: Context, call_next: CallNext) -> JsonObject:
         if not is_modern(ctx):
             raise NotServed(f"{ctx.method} is not a method of {ctx.protocol_version}")
@@ -224,10 +242,6 @@ class WireLane:
         if ctx.method not in CACHEABLE:
             return stamped
         return with_hints(stamped, reusable=ctx.method != "server/discover" and not is_retry(ctx.params or {}))
-
-
-async def _task(tasks: Tasks, method: str, caller: Caller, params: JsonObject) -> JsonObject:
-    return await tasks.one(caller, method, params)
 
 
 def _plain(result: Any) -> JsonObject:

@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 PAGE_CAP = 1000
 """Pages followed in one list; more than any real server has, and an end to one that never ends."""
 
+SHOWN = 10
+"""Names in one line of the log."""
+
 PAGE_TIMEOUT = 60.0
 """Seconds allowed for one page."""
 
@@ -142,6 +145,9 @@ class Catalogue:
     def _put(self, kind: Kind, new: Loaded, generation: int) -> None:
         kept = self._shelves[kind.name]
         late = kept.tells(new)
+        if redefined := kept.redefined(new, kind.field):  # a model was shown something else under the same name
+            names = ", ".join(map(repr, redefined[:SHOWN])) + (", …" if len(redefined) > SHOWN else "")
+            logger.warning("upstream %s: %s now describes otherwise: %s", self._label, kind.method, names)
         if kept.put(new, generation):
             self._on_items()
         if late:

@@ -34,6 +34,7 @@ class Dispatch:
         bridge: Bridge | None = None,
     ) -> None:
         self._bridge = bridge or Bridge()
+        self.on_task: Callable[[JsonObject, str | None], None] = lambda result, principal: None
         self._resolver = resolver
         self._interceptors = interceptors
         self._on_failure = on_failure
@@ -94,7 +95,9 @@ class Dispatch:
             self._resolver.linked(route.mount, [target])
         label = route.mount.label
         if is_input_required(result) or is_task(result):  # no result yet
-            return map_task(result, lambda task: public_id(label, task))
+            result = map_task(result, lambda task: public_id(label, task))
+            self.on_task(result, caller.principal)
+            return result
         result = held(caller, route, method, self.finish(route, method, target, result))
         if "task" in params:
             return map_task(result, lambda task: public_id(label, task))

@@ -75,6 +75,13 @@ class KeptList:
         found = not self.announced and self.items is not None
         return (self.owed or found) and new.items != (self.items or ())
 
+    def redefined(self, new: Loaded, field: str) -> list[str]:
+        """The names of what was here already and is described otherwise now."""
+        if self.items is None or self.items == new.items:
+            return []
+        known = {item[field]: item for item in self.items}
+        return [item[field] for item in new.items if known.get(item[field], item) != item]
+
     def put(self, new: Loaded, generation: int) -> bool:
         """Keep what was loaded; true if the items are others now, which are otherwise the very same objects."""
         changed = self.items != new.items

@@ -130,7 +130,7 @@ class ParkedCall:
     @property
     def waits(self) -> bool:
         """Whether it waits for answers to what its client has been shown."""
-        return self._shown and bool(self._questions) and self._outcome is None
+        return self._shown and bool(self._questions)
 
     @contextmanager
     def attached(self, port: ClientPort | None, params: Mapping[str, Any]) -> Iterator[None]:
@@ -155,12 +155,12 @@ class ParkedCall:
                 await self._news.wait()
             if self._outcome is None:
                 await anyio.sleep(SETTLE)
+            if self._questions:
+                return None
             if isinstance(self._outcome, WfMcpError):
                 raise self._outcome
             if self._outcome is not None:
                 return self._outcome
-            if self._questions:
-                return None
 
     def questions(self) -> JsonObject:
         """What waits for an answer, as `inputRequests`; counts as shown from now on."""
@@ -180,10 +180,13 @@ class ParkedCall:
     # -- its end ---------------------------------------------------------------------------------
 
     def finish(self, outcome: JsonObject | WfMcpError) -> None:
-        """The upstream's request is over; only the first outcome counts."""
+        """The upstream's request is over; only the first outcome counts.
+
+        What was asked is still to be answered: where nothing tells calls apart, it may belong to another call of the
+        same client.
+        """
         if self._outcome is None:
             self._outcome = outcome
-            self._refuse("the call that this belongs to is over")
             self._wake()
 
     def cancel(self, why: str | None = None) -> None:

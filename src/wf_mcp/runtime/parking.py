@@ -25,6 +25,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.bridge import to_handshake
 from wf_mcp.runtime.clock import Clock, SystemClock
 from wf_mcp.runtime.driving import task_only
+from wf_mcp.runtime.levels import raised
 from wf_mcp.runtime.parked import ParkedCall
 from wf_mcp.runtime.ports import Caller, ClientPort
 from wf_mcp.runtime.resolve import Route
@@ -86,6 +87,7 @@ class Parking:
         plain = {key: value for key, value in params.items() if key not in (RESPONSES, STATE)}
         try:
             if held is None:
+                await raised(caller, route.session)
                 if not _askable(caller):
                     return await to_handshake(caller, route, method, target, plain)
                 held = self._begun(bound, caller, route, method, target, plain)

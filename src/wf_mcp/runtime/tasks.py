@@ -5,6 +5,7 @@ awaited or cancelled by another.
 """
 
 import logging
+from typing import Final
 
 from wf_mcp.core.errors import InvalidParams, WfMcpError
 from wf_mcp.core.ids import local_id, map_task, public_id
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 class Tasks:
     """Relays `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/list`."""
+
+    METHODS: Final = ("tasks/get", "tasks/result", "tasks/cancel")
 
     def __init__(self, mounts: Mounts, dispatch: Dispatch) -> None:
         self._mounts = mounts
