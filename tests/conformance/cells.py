@@ -17,7 +17,7 @@ REVISIONS: dict[Era, str] = {"handshake": "2025-11-25", "modern": "2026-07-28"}
 SKILLS = ("sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest")
 """Scenarios of an extension that no revision's set names; they run at the modern wire."""
 
-ASKING = ("input-required-result-", "server-stateless")
+ASKING = "input-required-result-"
 """Scenarios in which the client is asked something."""
 
 EVERY_CELL = bool(os.environ.get("WF_MCP_EVERY_CELL"))
@@ -36,9 +36,6 @@ class Declared:
 
     impossible: Mapping[str, str] = field(default_factory=dict)
     """Scenarios that cannot pass there at all, each with its clause."""
-
-    gaps: tuple[str, ...] = ()
-    """Scenarios that wf-mcp does not pass yet."""
 
 
 def whole(url: str, era: Era) -> Report:
@@ -75,9 +72,9 @@ def through(rig: Rig, era: Era, upstream: Era, wire: Front) -> Report:
 
 def worse(direct: Report, proxied: Report, declared: Declared) -> list[str]:
     """What was lost on the way, and what was declared in vain."""
-    failing = (*declared.impossible, *declared.gaps)
-    found = lost(direct, proxied, [name for name in direct if name not in failing], declared.otherwise)
-    in_vain = [name for name in failing if name not in proxied or not proxied[name].told()]
+    possible = [name for name in direct if name not in declared.impossible]
+    found = lost(direct, proxied, possible, declared.otherwise)
+    in_vain = [name for name in declared.impossible if name not in proxied or not proxied[name].told()]
     return found + [f"{name}: passes, though it is declared not to" for name in in_vain]
 
 

@@ -37,9 +37,6 @@ PARKED = {
     ("input-required-result-ignore-extra-params", "sep-2322-ignore-unexpected-params"): ("WARNING", NO_STATE),
     ("input-required-result-missing-input-response", "sep-2322-missing-response-rerequests"): ("WARNING", NO_STATE),
 }
-GAPS = (*(name for name in TASKS if name != "tasks-required-task-error"), *SKILLS)
-"""The methods of the extensions are not relayed yet."""
-
 IN_TIME = "sep-2575-http-server-no-independent-requests-on-stream"
 STARTED_FIRST = {
     ("server-stateless", IN_TIME): (
@@ -50,8 +47,8 @@ STARTED_FIRST = {
 }
 IMPOSSIBLE = dict.fromkeys((*TASKS, *SKILLS), NO_EXTENSION)
 CELLS: dict[tuple[Era, Front], Declared] = {
-    ("modern", "http"): Declared(gaps=GAPS),
-    ("modern", "stdio"): Declared(gaps=GAPS),
+    ("modern", "http"): Declared(),
+    ("modern", "stdio"): Declared(),
     ("handshake", "http"): Declared(PARKED, IMPOSSIBLE),
     ("handshake", "stdio"): Declared(PARKED | STARTED_FIRST, IMPOSSIBLE),
 }

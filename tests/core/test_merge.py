@@ -127,3 +127,25 @@ def test_long_instructions_leave_room_for_those_of_others(length: int, cut: bool
     said = merged_instructions([Offer("", {}, "x" * length), Offer("b", {}, "y")])
     assert said is not None
     assert said.startswith("x" * INSTRUCTIONS_CAP + (" […]" if cut else "") + "\n\n[b]")
+
+
+TASKS, SKILLS = "io.modelcontextprotocol/tasks", "io.modelcontextprotocol/skills"
+
+
+@pytest.mark.parametrize(
+    ("settings", "modern", "expected"),
+    [
+        ([{TASKS: {}}], True, {TASKS: {}}),
+        ([{TASKS: {}}], False, None),
+        ([{SKILLS: {"directoryRead": True}}], True, {SKILLS: {"directoryRead": True}}),
+        ([{SKILLS: {"directoryRead": True}}, {SKILLS: {}}], True, {SKILLS: {}}),
+        ([{SKILLS: {"directoryRead": True}}, {}], False, {SKILLS: {"directoryRead": True}}),
+        ([{TASKS: None, SKILLS: 7}], True, None),
+    ],
+    ids=["tasks", "tasks of the other era", "skills", "not every folder", "handshake clients", "malformed"],
+)
+def test_extensions_are_offered_as_far_as_they_are_served(
+    settings: list[JsonObject], modern: bool, expected: JsonObject | None
+) -> None:
+    offers = [Offer(str(number), {"extensions": each}) for number, each in enumerate(settings)]
+    assert merged_capabilities(offers, own_tools=False, modern=modern).get("extensions") == expected

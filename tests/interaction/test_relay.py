@@ -87,6 +87,34 @@ async def test_a_change_by_another_client_at_the_same_server(rig: Rig) -> None:
         assert updates(one) == ["demo://alpha/a"]
 
 
+@covers(
+    "relay.only-listening",
+    "A client that only listed and subscribed hears of each change by others or a timer, once, and of its own only",
+)
+@pytest.mark.parametrize("front", FRONTS)
+async def test_a_client_that_only_listens(rig: Rig, front: Front) -> None:
+    alpha = rig.http_upstream("alpha", wf={"isolation": "shared"})
+    async with rig.serve(front).raw() as quiet, alpha.direct().raw() as other:
+        assert "alpha.grow" in await quiet.names()
+        await quiet.request("resources/subscribe", {"uri": "demo://alpha/own"})
+        await other.request("resources/subscribe", {"uri": "demo://others"})
+        await eventually(lambda: len(alpha.events("http", verb="GET")) >= 2)
+        await other.text("grow", {"name": "first"})
+        await quiet.notes.wait_for("notifications/tools/list_changed")
+        for count, how in enumerate(({}, {"seconds": 0.05}), 1):  # at once, and by the upstream's own timer
+            await other.text("touch", {"uri": "demo://own", **how})
+            await eventually(lambda count=count: len(updates(quiet)) == count)
+        if front == "http":  # on stdio the session is one client's, who hears whatever the server sends to it
+            await other.text("touch", {"uri": "demo://others"})
+        await quiet.request("resources/unsubscribe", {"uri": "demo://alpha/own"})
+        await other.text("touch", {"uri": "demo://own"})
+        await other.text("grow", {"name": "last", "kinds": ["prompts"]})
+        await quiet.notes.wait_for("notifications/prompts/list_changed")
+        assert updates(quiet) == ["demo://alpha/own"] * 2
+        changes = [note["method"] for note in quiet.notes if note["method"].endswith("list_changed")]
+        assert changes == ["notifications/tools/list_changed", "notifications/prompts/list_changed"]
+
+
 @covers("relay.subscription-left", "What a client alone was subscribed to on a shared session is given up when it goes")
 async def test_subscriptions_end_with_their_client(rig: Rig) -> None:
     rig.upstream("alpha", wf={"isolation": "shared"})

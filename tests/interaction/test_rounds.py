@@ -333,3 +333,13 @@ async def test_each_client_is_asked_for_its_own_call(rig: Rig) -> None:
         tasks.start_soon(run, other, "other")
     assert given == {who: [{"name": who}] * 5 for who in ("one", "other")}
     assert len(rig["alpha"].pids) == 1
+
+
+@covers("eras.passed-restart", "A state that passed through wf-mcp is good after wf-mcp was restarted")
+@EVERY_FRONT
+async def test_a_state_survives_a_restart(rig: Rig, front: Front) -> None:
+    rig.full("alpha", "modern", "http")
+    async with rig.serve(front).raw("modern") as raw:
+        asked_for = await raw.call("alpha.elicit")
+    async with rig.serve(front).raw("modern") as raw:
+        assert answers(await raw.request("tools/call", answered(asked_for, name="alpha.elicit"))) == [FORM]

@@ -30,10 +30,14 @@ async def returns_to(pid: int, before: int) -> None:
         pytest.fail(f"{resident(pid) - before} bytes more than before")
 
 
-@covers("volume.payloads", "Arguments and results of 10 and 50 MB pass whole over both fronts; memory is given back")
+@covers(
+    "volume.payloads",
+    "Arguments and results of 10 and 50 MB pass whole, over stdio and HTTP on both sides; memory is given back",
+)
 @pytest.mark.parametrize("front", FRONTS)
-async def test_large_arguments_and_results(rig: Rig, front: Front) -> None:
-    rig.upstream("alpha")
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_large_arguments_and_results(rig: Rig, front: Front, kind: str) -> None:
+    (rig.upstream if kind == "stdio" else rig.http_upstream)("alpha")
     async with rig.serve(front).raw() as raw:
         pid = raw.link.process.pid if front == "stdio" else rig.process.pid
         for size in (10 * MEGABYTE, 50 * MEGABYTE):
@@ -64,8 +68,12 @@ async def test_five_thousand_tools(rig: Rig, front: Front) -> None:
         assert await raw.text(names[-1]) == "alpha ran tool-4999"
         asked = len(rig["alpha"].events("request", method="tools/list"))
         assert asked == 100
-        assert await raw.names() == names
+        pid = raw.link.process.pid if front == "stdio" else rig.process.pid
+        before = resident(pid)
+        for _ in range(5):
+            assert await raw.names() == names
         assert len(rig["alpha"].events("request", method="tools/list")) == asked
+        await returns_to(pid, before)
 
 
 @covers("volume.progress", "100,000 progress notifications of one call arrive in order, all before the result")

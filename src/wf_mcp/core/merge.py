@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from wf_mcp.core.skills import SKILLS
+from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.core.wire import JsonObject
-
-SKILLS = "io.modelcontextprotocol/skills"
-"""The skills extension; wf-mcp lists and reads them in either era."""
 
 APPS = "io.modelcontextprotocol/ui"
 """The extension of MCP Apps; its resources and `_meta` pass through the merge."""
@@ -22,10 +21,6 @@ class Offer:
     label: str
     capabilities: JsonObject | None
     instructions: str | None = None
-
-
-TASKS = "io.modelcontextprotocol/tasks"
-"""The tasks extension of 2026-07-28."""
 
 
 def merged_capabilities(offers: Iterable[Offer], *, own_tools: bool, modern: bool) -> JsonObject:
@@ -67,8 +62,8 @@ def _extensions(offers: list[Offer], *, modern: bool) -> JsonObject:
     found: JsonObject = {}
     if apps := _settings(offers, APPS):
         found[APPS] = apps[0]
-    if modern and _settings(offers, TASKS):
-        found[TASKS] = {}
+    if modern and _settings(offers, TASKS_EXTENSION):
+        found[TASKS_EXTENSION] = {}
     if skills := _settings(offers, SKILLS):
         every = all(each.get("directoryRead") for each in skills)
         found[SKILLS] = {"directoryRead": True} if every else {}

@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from wf_mcp.core.wire import JsonObject
 
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+"""The tasks extension of 2026-07-28."""
+
 TASK: Final = "task"
 """The `resultType` of an answer that is a task."""
 

@@ -13,6 +13,7 @@ import anyio
 from wf_mcp.core.envelope import extensions
 from wf_mcp.core.errors import InvalidParams, MissingCapability
 from wf_mcp.core.listen import ACKNOWLEDGED, asked_for, names_tasks, stamped
+from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.callers import Context
 from wf_mcp.edge.clients import RawMessage
@@ -20,7 +21,6 @@ from wf_mcp.edge.http_exchanges import stopping_of
 from wf_mcp.edge.seams import connection_of
 from wf_mcp.runtime.listener import Listener
 from wf_mcp.runtime.listeners import Listeners
-from wf_mcp.runtime.onward import TASKS_EXTENSION
 from wf_mcp.runtime.ports import Caller
 
 logger = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from wf_mcp.core.envelope import Envelope, Era, as_initialized, declared_to, extensions, with_envelope
 from wf_mcp.core.errors import INTERNAL_ERROR, INVALID_PARAMS, NotServed, RelayedError, UpstreamUnavailable
 from wf_mcp.core.levels import LEVELS
+from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.cancellations import CANCELLED
 from wf_mcp.edge.hop import Hop, NoAgreement
@@ -24,7 +25,6 @@ from wf_mcp.runtime.ports import PLAIN, Hello, Inbox, ProcessView, Sending, With
 
 logger = logging.getLogger(__name__)
 
-TASKS: Final = "io.modelcontextprotocol/tasks"
 
 MAX_PAGES = 100
 """Pages of a tool list that are read to learn which arguments belong into headers."""
@@ -112,7 +112,7 @@ class ModernLink:
         """One `subscriptions/listen`, to its end; following tasks takes the extension (ext-tasks)."""
         envelope = self._own
         if "taskIds" in params["notifications"]:
-            declared = {**extensions(envelope.capabilities), TASKS: {}}
+            declared = {**extensions(envelope.capabilities), TASKS_EXTENSION: {}}
             envelope = replace(envelope, capabilities={**envelope.capabilities, "extensions": declared})
         return await self._sent("subscriptions/listen", params, Sending(envelope=envelope), request_id)
 

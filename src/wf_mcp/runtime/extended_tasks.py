@@ -11,11 +11,11 @@ from wf_mcp.core.envelope import extensions
 from wf_mcp.core.errors import InvalidParams, MissingCapability
 from wf_mcp.core.ids import local_id, map_task, public_id
 from wf_mcp.core.inputs import RESPONSES, map_requests, map_responses
-from wf_mcp.core.tasks import is_task
+from wf_mcp.core.tasks import TASKS_EXTENSION, is_task
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.mounts import Mounts
-from wf_mcp.runtime.onward import TASKS_EXTENSION, error_data
+from wf_mcp.runtime.onward import error_data
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.resolve import Route
 

@@ -8,13 +8,11 @@ from wf_mcp.core.envelope import Envelope, declared_to, extensions
 from wf_mcp.core.errors import RelayedError
 from wf_mcp.core.ids import local_id, map_elicitations, map_related_task, public_id
 from wf_mcp.core.rewrite import map_error_data
+from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.ports import Asker, Caller
 from wf_mcp.runtime.resolve import Route
 from wf_mcp.runtime.session import UpstreamSession
-
-TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
-"""The tasks extension of 2026-07-28."""
 
 _OF_TASKS: Final = frozenset({"tools/call", "tasks/get", "tasks/update", "tasks/cancel"})
 _ASKED: Final = ("elicitation", "sampling", "roots")
