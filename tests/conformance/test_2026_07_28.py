@@ -3,13 +3,26 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.conformance.cells import SKILLS, WIRES, Declared, fixture, show, through, whole, worse
-from tests.conformance.run import Report
+from tests.conformance.cells import REVISIONS, SKILLS, WIRES, Declared, fixture, show, through, whole, worse
+from tests.conformance.compare import lost
+from tests.conformance.run import Report, run
 from tests.covers import covers
 from tests.rawclient import Era
 from tests.rig import Front, Rig
 
 pytestmark = [pytest.mark.node, pytest.mark.slow, pytest.mark.timeout(200)]
+
+NAMELESS = (
+    "tools-list",
+    "resources-list",
+    "prompts-list",
+    "caching",
+    "server-sse-multiple-streams",
+    "dns-rebinding-protection",
+    "sep-2164-resource-not-found",
+    *SKILLS,
+)
+"""Scenarios that ask for nothing by its name, or only for what they found in a list: they hold under a label, too."""
 
 NO_EXTENSION = "capabilities of 2025-11-25 have no extensions: a handshake server offers none (basic/lifecycle)"
 TASKS = (
@@ -68,3 +81,13 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Report]:
 def test_nothing_is_lost_through_a_bare_mount(rig: Rig, direct: Report, upstream: Era, wire: Front) -> None:
     proxied = through(rig, "modern", upstream, wire)
     assert worse(direct, proxied, CELLS[upstream, wire]) == [], show(direct, proxied)
+
+
+@covers(
+    "conformance.modern-labels", "Under labels a modern client finds lists, skills and their folders conformant, too"
+)
+def test_nothing_is_lost_under_labels(rig: Rig, direct: Report) -> None:
+    fixture(rig, "modern", "http", "one")
+    fixture(rig, "handshake", "http", "two")
+    proxied = run(rig.serve("http").url or "", REVISIONS["modern"], NAMELESS)
+    assert lost(direct, proxied, NAMELESS, {}) == [], show(direct, proxied)

@@ -13,7 +13,7 @@ EXCUSED = "auth/"
 """OAuth toward upstreams is not served: a token is configured (design D13), nobody is sent to sign in."""
 
 SKILLS = "sep-2640-client-no-prefetch"
-"""Of the skills extension, which a handshake client does not have; the other three try the host and not its connection."""
+"""Of the skills extension, which a handshake client does not have; its other scenarios try the host, not the client."""
 
 SCENARIOS: dict[str, tuple[str, ...]] = {
     "2025-11-25": (

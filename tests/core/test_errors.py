@@ -7,8 +7,10 @@ import pytest
 from wf_mcp.core import errors
 from wf_mcp.core.errors import (
     ConfigError,
+    FellBehind,
     InvalidParams,
     LinkLost,
+    MissingCapability,
     NotServed,
     PluginError,
     RelayedError,
@@ -25,6 +27,8 @@ CODES = {
     UnknownResource: -32002,
     InvalidParams: -32602,
     NotServed: -32601,
+    MissingCapability: -32021,
+    FellBehind: -32603,
     UpstreamUnavailable: -32603,
     UpstreamTimeout: -32603,
     ConfigError: -32603,

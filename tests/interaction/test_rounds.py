@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from tests.covers import covers
 from tests.inbox import JsonObject, eventually
 from tests.rawclient import ANSWERS, Era, RawClient, RawError
-from tests.rig import ERAS, FRONTS, Front, Rig
+from tests.rig import ERAS, FRONTS, Front, Rig, end
 
 pytestmark = pytest.mark.anyio
 
@@ -341,5 +341,7 @@ async def test_a_state_survives_a_restart(rig: Rig, front: Front) -> None:
     rig.full("alpha", "modern", "http")
     async with rig.serve(front).raw("modern") as raw:
         asked_for = await raw.call("alpha.elicit")
+    if front == "http":
+        end(rig.process)
     async with rig.serve(front).raw("modern") as raw:
         assert answers(await raw.request("tools/call", answered(asked_for, name="alpha.elicit"))) == [FORM]
