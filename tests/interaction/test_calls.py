@@ -39,12 +39,14 @@ async def test_questions_of_an_upstream(rig: Rig, front, kind: str) -> None:
         assert answer == {"result": raw.answers[asked["method"]]}
 
 
-@covers("modern.cannot-be-asked", "An upstream's question that a modern client cannot get yet ends in a clear error")
-async def test_a_modern_client_s_question_is_an_error_not_a_silence(rig: Rig) -> None:
+@covers("modern.cannot-be-asked", "A question for what a modern client did not declare is -32601 to its upstream")
+@pytest.mark.parametrize("capabilities", [{}, {"roots": {}}], ids=["nothing declared", "something else declared"])
+async def test_a_modern_client_s_question_is_an_error_not_a_silence(rig: Rig, capabilities) -> None:
     rig.upstream("alpha")
-    async with rig.serve().raw("modern") as raw:
+    async with rig.serve().raw("modern", capabilities=capabilities) as raw:
         answer = await raw.json("alpha.ask", {"kind": "sampling"})
-    assert answer["error"]["message"]
+    assert answer["error"]["code"] == -32601
+    assert "sampling/createMessage" in answer["error"]["message"]
 
 
 @covers("modern.stamps", "Results for a modern client carry resultType, serverInfo and, on lists, ttlMs and cacheScope")

@@ -9,7 +9,7 @@ from tests import servers
 from tests.covers import covers
 from tests.inbox import JsonObject, eventually
 from tests.matrix.person import Person
-from tests.rawclient import ALL_CAPABILITIES, ANSWERS, RawClient, RawError
+from tests.rawclient import ALL_CAPABILITIES, ANSWERS, META, RawClient, RawError
 from tests.rawmodern import ModernGuest, modern_guest
 from tests.rig import FRONTS, Front, Rig, end
 
@@ -130,6 +130,19 @@ async def test_a_client_that_leaves(rig: Rig) -> None:
         await rig["full"].saw("request", method="tools/call")
         await client.cancel(client.last_id, "")
         await rig["full"].saw("notification", method="notifications/cancelled")
+        tasks.cancel_scope.cancel()
+
+
+@covers("parked.logs", "Over HTTP what an upstream logs during a call reaches that call's client among several")
+async def test_whose_log_it_is(rig: Rig) -> None:
+    asks_for_logs = {f"{META}/logLevel": "emergency"}
+    async with modern(rig, "http", "http") as client, anyio.create_task_group() as tasks:
+        for tag in ("a", "b"):
+            params = {"name": "full.slow", "arguments": {"tag": tag}, "_meta": asks_for_logs}
+            tasks.start_soon(client.request, "tools/call", params)
+        for tag in ("a", "b"):
+            await client.notes.wait_for(lambda note, tag=tag: note.get("params", {}).get("data") == f"begun {tag}")
+        assert len(client.notes.of("notifications/message")) == 2
         tasks.cancel_scope.cancel()
 
 

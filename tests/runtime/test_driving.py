@@ -1,6 +1,8 @@
 """Tasks brought to their end for a client that cannot have them (matrix D.3 § tasks)."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -195,14 +197,42 @@ async def test_a_tool_that_runs_as_a_task_only_is_driven_for_a_modern_client() -
         twin = s.twin("alpha")
         assert twin.of("tools/call")[0].params == {"name": "x", "arguments": {"a": 1}, "task": {}}
         assert [request.params for request in twin.of("tasks/result")] == [{"taskId": "t"}]
-        assert len(twin.of("tasks/get")) == 2
 
 
-async def test_its_result_is_awaited_as_soon_as_it_asks_for_input() -> None:
-    """2025-11-25 basic/utilities/tasks § Input Required Status: the questions come while `tasks/result` is awaited."""
-    async with stage(task_only(look("input_required"))) as s:
+async def test_its_result_is_awaited_from_the_start() -> None:
+    """2025-11-25 basic/utilities/tasks § Result Retrieval: it blocks until the end, and some servers work only then."""
+    async with stage(task_only()) as s:
         assert await s.call("alpha.x", modern_client()) == text("done")
-        assert len(s.twin("alpha").of("tasks/get")) == 1
+        assert s.twin("alpha").of("tasks/get") == []
+
+
+async def test_a_client_that_asked_for_progress_hears_that_it_goes_on() -> None:
+    twin = task_only(look("working"), look("working"))
+    ready = twin.hold("tasks/result")
+    told = TwinClient("c")
+    async with stage(twin) as s, anyio.create_task_group() as tasks:
+        who = replace(modern_client(), port=told)
+        tasks.start_soon(partial(s.call, "alpha.x", who, _meta={"progressToken": "mine"}))
+        await twin.asked("tasks/get", 2)
+        ready.set()
+    assert told.heard == [("notifications/progress", {"progressToken": "mine", "progress": 1})]
+
+
+async def test_a_look_that_fails_costs_the_call_nothing() -> None:
+    twin = task_only()
+    twin.fail("tasks/get", RelayedError(-32603, "not now"))
+    ready = twin.hold("tasks/result")
+    results: list[JsonObject] = []
+    async with stage(twin) as s, anyio.create_task_group() as tasks:
+
+        async def call() -> None:
+            who = replace(modern_client(), port=TwinClient("c"))
+            results.append(await s.call("alpha.x", who, _meta={"progressToken": "mine"}))
+
+        tasks.start_soon(call)
+        await twin.asked("tasks/get")
+        ready.set()
+    assert results == [text("done")]
 
 
 async def test_an_answer_that_is_no_task_is_the_result() -> None:
@@ -222,7 +252,8 @@ async def test_other_tools_and_handshake_clients_are_served_as_ever() -> None:
 
 async def test_the_cancellation_of_a_task_is_not_awaited_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driving, "CANCELLING", 0.01)
-    twin = task_only(look("working"))
+    twin = task_only()
+    twin.hold("tasks/result")
 
     async def silent(link: TwinLink, params: JsonObject) -> JsonObject:
         await anyio.sleep_forever()
@@ -231,6 +262,6 @@ async def test_the_cancellation_of_a_task_is_not_awaited_for_ever(monkeypatch: p
     twin.answers["tasks/cancel"] = silent
     async with stage(twin) as s, anyio.create_task_group() as tasks:
         tasks.start_soon(s.call, "alpha.x", modern_client())
-        await twin.asked("tasks/get")
+        await twin.asked("tasks/result")
         tasks.cancel_scope.cancel()
     assert len(twin.of("tasks/cancel")) == 1

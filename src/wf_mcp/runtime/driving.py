@@ -5,8 +5,10 @@ is over, its questions put to the client, cancelled when the call is. A handshak
 only, for a modern client.
 """
 
+import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 
@@ -19,6 +21,8 @@ from wf_mcp.runtime.inquiry import Inquiry
 from wf_mcp.runtime.onward import error_data, send
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.resolve import Route
+
+logger = logging.getLogger(__name__)
 
 PROGRESS = "notifications/progress"
 
@@ -65,14 +69,9 @@ async def drive_handshake(caller: Caller, route: Route, target: str, params: Jso
         return created
     driven = _Driven(caller, route, target, params, task["taskId"])
 
-    async def to_end() -> JsonObject:
-        now = task
-        while not is_over(now) and not wants_input(now):
-            now = await driven.look(now)
-        # What a task asks comes while its result is awaited (§ Input Required Status).
-        return await driven.ask("tasks/result", {})
-
-    return await driven.bounded(to_end)
+    # Awaited from the start: it blocks until the end (§ Result Retrieval), and what a task asks comes meanwhile
+    # (§ Input Required Status).
+    return await driven.bounded(partial(driven.awaited, task))
 
 
 def task_only(route: Route) -> bool:
@@ -104,6 +103,30 @@ class _Driven:
         task = await self.ask("tasks/get", {})
         await self._report(task)
         return task
+
+    async def awaited(self, task: JsonObject) -> JsonObject:
+        """The task's result (2025-11-25 `tasks/result`), with reports of how it goes on until it comes."""
+        outcome: list[JsonObject | WfMcpError] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch, task, name=f"reports of a task of {self._route.mount.id}")
+            try:
+                outcome.append(await self.ask("tasks/result", {}))
+            except WfMcpError as error:
+                outcome.append(error)
+            tasks.cancel_scope.cancel()
+        if isinstance(outcome[0], WfMcpError):
+            raise outcome[0]
+        return outcome[0]
+
+    async def _watch(self, task: JsonObject) -> None:
+        """Look at a task until it has ended."""
+        if self._caller.port is None or self._token is None:
+            return
+        try:
+            while not is_over(task):
+                task = await self.look(task)
+        except WfMcpError as error:  # how the task ends is said by its result
+            logger.debug("upstream %s: tasks/get failed: %s", self._route.mount.id, error)
 
     async def bounded(self, work: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
         """Do `work` within the upstream's `timeout`; where it is left early, the upstream's task is cancelled."""
