@@ -9,7 +9,7 @@ JOBS ?= 2
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src plugins/wf-mcp-redact/src -name '*.py')
 
-.PHONY: demo test lint types unit conformance node conformance-tools clients wheels inventory format clean
+.PHONY: demo test lint types unit unit-tools long conformance node conformance-tools clients wheels inventory format clean
 
 demo: .venv/.demo
 	$(BIN)/wf-mcp demo
@@ -34,15 +34,21 @@ lint: .venv/.dev
 types: .venv/.dev
 	$(BIN)/mypy
 
+unit-tools: .venv/.dev node conformance-tools wheels clients
+
 # What fails beside others is run once more by itself: hundreds of real processes on a small machine can make one late.
 # Both runs are printed, and a test that fails twice fails the command.
-unit: .venv/.dev node conformance-tools wheels clients
+unit: unit-tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
 		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 # Every cell of the conformance suite: with upstreams over stdio, and clients in front that speak the other era.
 conformance: .venv/.dev conformance-tools
 	WF_MCP_EVERY_CELL=1 $(BIN)/python -m pytest tests/conformance
+
+# What takes minutes or a quiet machine: waits as long as the field reports say, and the one timed test.
+long: unit-tools
+	WF_MCP_LONG=1 $(BIN)/python -m pytest tests/interaction/test_field_clients.py tests/interaction/test_processes.py
 
 node: tests/node_modules/.ready
 

@@ -1,6 +1,7 @@
 """Reported faults of other proxies: clients that stall, leak, are asked or wait long (tests/field_cases.py)."""
 
 import json
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -125,7 +126,15 @@ async def abandoned(raw: RawClient) -> None:
         await raw.request("tools/call", params)
 
 
-@covers("field.long-calls", "With everything at its default, a call that says nothing for 130 s is simply waited for")
+LONG = bool(os.environ.get("WF_MCP_LONG"))
+"""`make long` waits as long as the field reports say; CI waits longer than any limit of a library, and goes on."""
+
+SILENCE, THOUGHT = (130, 40) if LONG else (12, 6)
+
+
+@covers(
+    "field.long-calls", "With everything at its default, a call that says nothing is waited for (`make long`: 130 s)"
+)
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 async def test_a_long_call(rig: Rig) -> None:
@@ -135,8 +144,8 @@ async def test_a_long_call(rig: Rig) -> None:
     rig.http_upstream("events", None, "--events")
     rig.server("sse", servers.sdk_server("sse", str(port)), f"http://127.0.0.1:{port}/sse", "sse")
     http = rig.serve("http")
-    waits = {name: ("slow", {"seconds": 130, "tag": "waited"}) for name in ("stdio", "http", "events")}
-    waits["sse"] = ("wait", {"seconds": 130})
+    waits = {name: ("slow", {"seconds": SILENCE, "tag": "waited"}) for name in ("stdio", "http", "events")}
+    waits["sse"] = ("wait", {"seconds": SILENCE})
     async with (
         rig.serve("stdio").raw() as one,
         http.raw() as other,
@@ -145,7 +154,7 @@ async def test_a_long_call(rig: Rig) -> None:
         for raw in (one, other):
             for name, (tool, arguments) in waits.items():
                 tasks.start_soon(waited, raw, f"{name}.{tool}", arguments)
-            # Meanwhile two users take 40 s each to answer what they are asked, and that is no problem either.
+            # Meanwhile two users take their time to answer what they are asked, and that is no problem either.
             for kind, method in (("elicitation", "elicitation/create"), ("sampling", "sampling/createMessage")):
                 raw.replies[method] = thoughtful
                 tasks.start_soon(asked, raw, kind)
@@ -161,7 +170,7 @@ LATE_ANSWER: JsonObject = {"action": "accept", "content": {"name": "in the end"}
 
 async def thoughtful(question: JsonObject) -> JsonObject:
     """A user who thinks."""
-    await anyio.sleep(40)
+    await anyio.sleep(THOUGHT)
     return LATE_ANSWER
 
 
@@ -169,7 +178,7 @@ async def asked(raw: RawClient, kind: str) -> None:
     name, start = {"elicitation": "stdio.ask", "sampling": "http.ask"}[kind], time.monotonic()
     answer = await raw.call(name, {"kind": kind}, seconds=80)
     assert json.loads(answer["content"][0]["text"]) == {"result": LATE_ANSWER}
-    assert time.monotonic() - start > 39
+    assert time.monotonic() - start > THOUGHT - 1
 
 
 @covers("field.timeout", "A call beyond its upstream's `timeout` ends with both names and the limit, and is cancelled")

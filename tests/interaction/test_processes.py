@@ -33,7 +33,8 @@ async def test_many_calls_use_one_process(rig: Rig, era) -> None:
 
 
 @covers(
-    "process.latency", "The median call takes less than 20 ms longer through wf-mcp, with five upstreams configured"
+    "process.latency",
+    "A call reaches its own upstream alone; its median takes less than 20 ms longer with five configured (`make long`)",
 )
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 async def test_what_a_call_costs(rig: Rig, kind: str) -> None:
@@ -48,7 +49,8 @@ async def test_what_a_call_costs(rig: Rig, kind: str) -> None:
                 for raw, name in ((direct, "who"), (through, "alpha.who"))
             }
             costs.append(median(took[through]) - median(took[direct]))
-        assert min(costs) < 0.02, costs
+        if os.environ.get("WF_MCP_LONG"):  # a time says something on a quiet machine only
+            assert min(costs) < 0.02, costs
     others = [rig[f"other-{number}"].events("request", method="tools/call") for number in range(4)]
     assert others == [[], [], [], []]
 

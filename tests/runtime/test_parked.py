@@ -143,6 +143,8 @@ async def test_when_nobody_answers_the_upstream_is_told_before_its_request_is_ca
         assert len(asker.answers) == 3
     assert call.scope.cancel_called
     assert await call.cancel_reason() == "nobody answered"
+    with pytest.raises(RelayedError, match="the call that this belongs to is over"):
+        await call.ask("roots/list", {})
     cancel, *errors = asker.answers
     assert cancel == {"action": "cancel"}
     assert [(each.code, each.message) for each in errors if isinstance(each, RelayedError)] == [

@@ -98,7 +98,7 @@ class ParkedCall:
     def _vet(self, method: str, params: JsonObject) -> None:
         if method not in QUESTIONS:
             raise NotServed(f"{method}: a client of 2026-07-28 cannot be asked that")
-        if self._outcome is not None:
+        if self._outcome is not None or self.scope.cancel_called:
             raise RelayedError(INTERNAL_ERROR, f"{method}: the call that this belongs to is over")
         required = lacking(self._capabilities, method, params)
         if required is None:
