@@ -162,9 +162,7 @@ OF_HANDSHAKE_CLIENTS = (
     "resources/subscribe",
     "resources/unsubscribe",
     "logging/setLevel",
-    "tasks/get",
     "tasks/result",
-    "tasks/cancel",
     "tasks/list",
 )
 

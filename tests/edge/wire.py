@@ -27,6 +27,8 @@ from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.front import Backstage, WireLane
 from wf_mcp.edge.lists import Lists
 from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.extended_tasks import ExtendedTasks, TaskOwners
+from wf_mcp.runtime.skills import Skills
 from wf_mcp.runtime.standing import give_up
 
 HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
@@ -177,6 +179,8 @@ async def face(
         def mask(text: str) -> str:
             return text.replace("s3cr3t", "***")
 
+        owners = TaskOwners()
+        s.dispatch.on_task = owners.made
         backstage = Backstage(
             callers=Callers(FrontSettings(kind, style, IDENTITY), sink, left),
             mounts=s.mounts,
@@ -184,6 +188,8 @@ async def face(
             dispatch=s.dispatch,
             standing=s.standing,
             tasks=s.tasks,
+            extended_tasks=ExtendedTasks(s.mounts, s.dispatch, owners),
+            skills=Skills(s.mounts, s.resolver),
             listeners=s.listeners,
             identity=IDENTITY,
             admin=lambda: admin,
