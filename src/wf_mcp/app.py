@@ -126,7 +126,7 @@ class App:
         resolver = Resolver(self.mounts, shelves, self.listings)
         self.standing = Standing(self.mounts, resolver)
         self.listeners = Listeners(self.mounts, resolver)
-        sealer = Sealer(sealing_key(state_dir(env)))
+        self._sealer = sealer = Sealer(sealing_key(state_dir(env)))
         spares = Spares(self.mounts, SystemClock())
         parking = Parking(sealer, self.mounts.spawn, lambda: self.operator.config.parked, spares=spares)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed, Bridge(sealer, parking))
@@ -194,7 +194,7 @@ class App:
             Backstage(
                 callers=self.callers,
                 mounts=self.mounts,
-                lists=Lists(self.listings, lambda: self.operator.config.page_size),
+                lists=Lists(self.listings, lambda: self.operator.config.page_size, self._sealer),
                 dispatch=self.dispatch,
                 standing=self.standing,
                 tasks=Tasks(self.mounts, self.dispatch),

@@ -4,7 +4,7 @@ import pytest
 from tests.covers import covers
 from tests.inbox import JsonObject
 from tests.rawclient import RawError
-from tests.rig import ERAS, FRONTS, Rig
+from tests.rig import ERAS, FRONTS, Rig, end
 
 pytestmark = pytest.mark.anyio
 OBJECT = {"type": "object"}
@@ -57,6 +57,38 @@ async def test_our_own_pages(rig: Rig) -> None:
         with pytest.raises(RawError) as caught:
             await raw.request("tools/list", {"cursor": "never given"})
         assert caught.value.code == -32602
+
+
+TOOLS_OF = {"builtins": False, "tools": [{"name": f"t{n}", "inputSchema": OBJECT} for n in range(4)]}
+
+
+@covers("lists.cursor-neighbours", "A cursor goes on after a reload that put other upstreams before and behind")
+async def test_a_cursor_survives_its_neighbours(rig: Rig) -> None:
+    rig.upstream("m", TOOLS_OF)
+    rig.settings["page_size"] = 3
+    rig.plain("a", TOOLS_OF)
+    rig.plain("z", TOOLS_OF)
+    async with rig.admin() as raw:
+        page = await raw.request("tools/list", {})
+        assert [tool["name"] for tool in page["tools"]] == ["m.t0", "m.t1", "m.t2"]
+        entries = {name: {"command": rig[name].argv[0], "args": rig[name].argv[1:]} for name in ("a", "z")}
+        rig.entries = {"a": entries["a"], "m": rig.entries["m"], "z": entries["z"]}
+        rig.write()
+        await raw.call("wf.admin.reload_config")
+        page = await raw.request("tools/list", {"cursor": page["nextCursor"]})
+        assert [tool["name"] for tool in page["tools"]] == ["m.t3", "z.t0", "z.t1"]
+
+
+@covers("lists.cursor-restart", "A cursor goes on after wf-mcp was restarted")
+async def test_a_cursor_survives_a_restart(rig: Rig) -> None:
+    rig.upstream("a", TOOLS_OF)
+    rig.settings["page_size"] = 3
+    async with rig.serve("http").raw() as raw:
+        cursor = (await raw.request("tools/list", {}))["nextCursor"]
+    end(rig.process)
+    async with rig.serve("http").raw() as raw:
+        page = await raw.request("tools/list", {"cursor": cursor})
+        assert [tool["name"] for tool in page["tools"]] == ["a.t3"]
 
 
 @covers("lists.kept", "A list is asked for once and kept until the upstream says that it changed")

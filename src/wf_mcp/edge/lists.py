@@ -2,14 +2,14 @@
 page by page.
 """
 
-import secrets
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from wf_mcp.core.downgrade import held_tool
 from wf_mcp.core.envelope import Era, bare_result
 from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind
-from wf_mcp.core.paging import page
+from wf_mcp.core.paging import Pages, Section, sections
+from wf_mcp.core.seal import Sealer
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.listing import Listing, Listings
@@ -19,25 +19,41 @@ PARTIAL = "wf-mcp/partial"
 """The `_meta` key that names upstreams missing from a list, or in it with what they offered before."""
 
 
-class Lists:
-    """Builds list results, keeping the last one of each kind as long as nothing in it changed."""
+OWN = "wf"
+"""The owner of wf-mcp's own tools, whose section is the last; the label is reserved (design D6)."""
 
-    def __init__(self, listings: Listings, page_size: Callable[[], int | None]) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A list in the form of names that a client gets, with its sections and its items' keys for paging."""
+
+    state: str
+    items: list[JsonObject]
+    sections: tuple[Section, ...]
+    keys: list[str]
+
+
+class Lists:
+    """Builds list results, keeping the last one of each kind as long as nothing in it changed; `sealer` seals cursors,
+    which are good for as long as its key is.
+    """
+
+    def __init__(self, listings: Listings, page_size: Callable[[], int | None], sealer: Sealer) -> None:
         self._listings = listings
         self._page_size = page_size
-        self._key = secrets.token_bytes(32)
-        self._kept: dict[tuple[Audience, str, str, Era], tuple[str, list[JsonObject]]] = {}
+        self._sealer = sealer
+        self._lists: dict[tuple[Audience, str, str, Era], _Kept] = {}
         listings.when_released(self._forget)
 
     async def answer(self, caller: Caller, kind: Kind, cursor: object, own: list[JsonObject]) -> JsonObject:
         """The result of one list request; raises `InvalidParams` for a cursor that is not of this list."""
         listing = await self._listings.listing(caller, kind)
-        items = self._items(caller, kind, listing)
+        kept = self._kept(caller, kind, listing)
         if own:
-            items = items + [_safe_own(tool) if caller.style == "safe" else tool for tool in own]
-        size = self._page_size()
-        part, following = page(items, cursor, kind=kind.name, size=size, state=listing.state, key=self._key)
-        result: JsonObject = {kind.key: list(part)}
+            kept = _with_own(kept, [_safe_own(tool) if caller.style == "safe" else tool for tool in own])
+        pages = Pages(kind.name, caller.principal, kept.sections, kept.keys)
+        part, following = pages.page(cursor, self._page_size(), self._sealer, given=cursor is not None)
+        result: JsonObject = {kind.key: kept.items[part]}
         if following is not None:
             result["nextCursor"] = following
         if listing.missing:
@@ -50,22 +66,31 @@ class Lists:
         return bare_result(result)
 
     def _forget(self, audience: Audience) -> None:
-        for key in [key for key in self._kept if key[0] == audience]:
-            del self._kept[key]
+        for key in [key for key in self._lists if key[0] == audience]:
+            del self._lists[key]
 
-    def _items(self, caller: Caller, kind: Kind, listing: Listing) -> list[JsonObject]:
+    def _kept(self, caller: Caller, kind: Kind, listing: Listing) -> _Kept:
         key = (caller.audience, kind.name, caller.style, caller.era)
-        kept = self._kept.get(key)
-        if kept is None or kept[0] != listing.state:
+        kept = self._lists.get(key)
+        if kept is None or kept.state != listing.state:
             safe = caller.style == "safe" and kind in (TOOLS, PROMPTS)
             items = [{**entry.item, kind.field: entry.safe} if safe else entry.item for entry in listing.entries]
             if kind is TOOLS and caller.era == "handshake":
                 modern = self._listings.modern(caller.audience)
                 pairs = zip(items, listing.entries, strict=True)
                 items = [held_tool(item) if entry.mount_id in modern else item for item, entry in pairs]
-            kept = (listing.state, items)
-            self._kept[key] = kept
-        return kept[1]
+            owners = [entry.mount_id for entry in listing.entries]
+            kept = _Kept(listing.state, items, sections(owners), [entry.local for entry in listing.entries])
+            self._lists[key] = kept
+        return kept
+
+
+def _with_own(kept: _Kept, own: list[JsonObject]) -> _Kept:
+    """The list with wf-mcp's own tools at its end."""
+    start = len(kept.items)
+    last = Section(OWN, start, start + len(own))
+    keys = [str(tool["name"]).replace("_", ".") for tool in own]
+    return _Kept(kept.state, kept.items + own, (*kept.sections, last), kept.keys + keys)
 
 
 def _safe_own(tool: JsonObject) -> JsonObject:
