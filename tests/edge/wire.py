@@ -20,6 +20,7 @@ from tests.runtime.memory import Twin
 from tests.runtime.stage import Stage, stage
 
 from wf_mcp.core.config_values import Fallback
+from wf_mcp.core.seal import KEY_SIZE, Sealer
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.callers import Callers, FrontSettings
 from wf_mcp.edge.clients import SessionSink
@@ -184,7 +185,7 @@ async def face(
         backstage = Backstage(
             callers=Callers(FrontSettings(kind, style, IDENTITY), sink, left),
             mounts=s.mounts,
-            lists=Lists(s.listings, lambda: s.operator.config.page_size),
+            lists=Lists(s.listings, lambda: s.operator.config.page_size, Sealer(b"k" * KEY_SIZE)),
             dispatch=s.dispatch,
             standing=s.standing,
             tasks=s.tasks,
