@@ -39,7 +39,7 @@ from wf_mcp.runtime.bridge import Bridge
 from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.clock import SystemClock
 from wf_mcp.runtime.dispatch import Dispatch
-from wf_mcp.runtime.extended_tasks import ExtendedTasks, TaskOwners
+from wf_mcp.runtime.extended_tasks import ExtendedTasks
 from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
@@ -52,6 +52,7 @@ from wf_mcp.runtime.shelves import Shelves
 from wf_mcp.runtime.skills import Skills
 from wf_mcp.runtime.spares import Spares
 from wf_mcp.runtime.standing import Standing, give_up
+from wf_mcp.runtime.task_owners import TaskOwners
 from wf_mcp.runtime.tasks import Tasks
 from wf_mcp.version import VERSION
 
@@ -125,12 +126,12 @@ class App:
         )
         resolver = Resolver(self.mounts, shelves, self.listings)
         self.standing = Standing(self.mounts, resolver)
-        self.listeners = Listeners(self.mounts, resolver)
+        owners = TaskOwners()
+        self.listeners = Listeners(self.mounts, resolver, owners=owners)
         self._sealer = sealer = Sealer(sealing_key(state_dir(env)))
         spares = Spares(self.mounts, SystemClock())
         parking = Parking(sealer, self.mounts.spawn, lambda: self.operator.config.parked, spares=spares)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed, Bridge(sealer, parking))
-        owners = TaskOwners()
         self.dispatch.on_task = owners.made
         self.skills = Skills(self.mounts, resolver)
         self.extended_tasks = ExtendedTasks(self.mounts, self.dispatch, owners)

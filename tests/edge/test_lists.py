@@ -9,9 +9,10 @@ from wf_mcp.core.config import NamesSettings
 from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import InvalidParams
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TOOLS
+from wf_mcp.core.merge import PARTIAL
 from wf_mcp.core.seal import Sealer
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.edge.lists import PARTIAL, Lists
+from wf_mcp.edge.lists import Lists
 
 pytestmark = pytest.mark.anyio
 
@@ -170,3 +171,14 @@ async def test_a_modern_client_is_told_on_every_page_how_long_the_list_holds() -
         with_own = await lists.answer(modern, TOOLS, None, OWN)
         assert (with_own["ttlMs"], with_own["cacheScope"]) == (5000, "private")
         assert "ttlMs" not in await lists.answer(caller(), TOOLS, None, [])
+
+
+async def test_an_address_that_changed_hands_is_gone_on_from_at_its_new_owner() -> None:
+    same = [resource(f"https://x/{number}") for number in range(3)]
+    async with stage(Twin("alpha", resources=list(same)), Twin("beta", resources=list(same))) as s:
+        lists = Lists(s.listings, lambda: 2, SEALER)
+        await lists.answer(caller(), RESOURCES, None, [])
+        s.next = config(upstream("beta"))
+        await s.operator.reload()
+        page = await lists.answer(caller(), RESOURCES, None, [])
+        assert SEALER.open("cursor", page["nextCursor"])["owner"] == "beta"

@@ -5,13 +5,17 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 from tests.runtime.memory import Twin, TwinLink, tool
-from tests.runtime.stage import HELLO, Stage, caller, stage
+from tests.runtime.stage import HELLO, Stage, caller, config, stage, upstream
 
+from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import InvalidParams, MissingCapability, RelayedError
+from wf_mcp.core.listen import SubscriptionFilter
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime import extended_tasks
-from wf_mcp.runtime.extended_tasks import ExtendedTasks, TaskOwners
+from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.extended_tasks import ExtendedTasks
+from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.ports import Caller, Hello
+from wf_mcp.runtime.task_owners import TaskOwners
 
 pytestmark = pytest.mark.anyio
 
@@ -124,10 +128,28 @@ async def test_a_task_is_good_for_the_principal_that_it_was_made_for() -> None:
         assert s.connector.twins["alpha"].of("tasks/cancel") == []
 
 
-async def test_of_too_many_tasks_the_oldest_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extended_tasks, "REMEMBERED", 2)
-    owners = TaskOwners()
-    for number in range(3):
-        owners.made({"resultType": "task", "taskId": f"t{number}"}, "alice")
-    owners.made({"content": []}, "alice")
-    assert [owners.allows(f"t{number}", "bob") for number in range(3)] == [True, False, False]
+async def test_what_is_refused_to_a_principal_is_not_told_to_it_either() -> None:
+    """Sessions may be shared and a server's ids known: a stream hears of the tasks of its own principal alone."""
+
+    def who(principal: str) -> Caller:
+        return caller(Audience(principal, principal, "all"), era="modern", hello=ABLE, principal=principal)
+
+    async with stage(tasked(), config_of=config(upstream("alpha", isolation="shared"))) as s:
+        desk = Desk(s)
+        await s.call("alpha.x", who("alice"))
+        listeners = Listeners(s.mounts, s.resolver, owners=desk.owners)
+        wanted = SubscriptionFilter(tasks=("alpha:t1",))
+        async with listeners.open(who("alice"), wanted) as hers, listeners.open(who("bob"), wanted) as his:
+            assert (hers.honoured.tasks, his.honoured.tasks) == (("alpha:t1",), ())
+            s.twin("alpha").link.say("notifications/tasks", {"taskId": "t1", "status": "completed"})
+            assert await hers.take() == [("notifications/tasks", {"taskId": "alpha:t1", "status": "completed"})]
+            assert his.followed == []
+
+
+@pytest.mark.parametrize("era", ["modern", "handshake"])
+async def test_an_upstream_without_the_extension_has_no_such_task(era: Era) -> None:
+    plain = Twin("alpha", tools=[tool("x")], era=era)
+    async with stage(plain) as s:
+        with pytest.raises(InvalidParams, match="Unknown task: alpha:t1"):
+            await Desk(s).ask("tasks/get")
+        assert plain.of("tasks/get") == []

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 from tests.runtime.memory import Twin, TwinLink
-from tests.runtime.stage import Stage, caller, stage
+from tests.runtime.stage import Stage, caller, config, stage, upstream
 
-from wf_mcp.core.errors import InvalidParams, NotServed, RelayedError
+from wf_mcp.core.errors import InvalidParams, NotServed, RelayedError, UpstreamTimeout
+from wf_mcp.core.merge import PARTIAL
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.skills import Skills
 
@@ -41,7 +42,7 @@ def skilled(name: str, *skills: str, page: int = 10, ttl: int = 1000) -> Twin:
 
 
 async def ask(s: Stage, method: str, **params: Any) -> JsonObject:
-    return await Skills(s.mounts, s.resolver).answer(caller(era="modern"), method, params)
+    return await Skills(s.mounts, s.resolver, patience=0.2).answer(caller(era="modern"), method, params)
 
 
 async def test_the_skills_of_all_upstreams_are_one_list() -> None:
@@ -65,7 +66,7 @@ async def test_one_upstreams_failure_costs_the_others_nothing_but_their_caches()
     async with stage(broken, skilled("b", "one")) as s:
         found = await ask(s, "skills/list")
         assert [each["uri"] for each in found["skills"]] == ["skill://b/one/SKILL.md"]
-        assert (found["ttlMs"], found["cacheScope"]) == (0, "private")
+        assert (found["ttlMs"], found["cacheScope"], found["_meta"]) == (0, "private", {PARTIAL: ["a"]})
 
 
 async def test_where_none_answers_its_error_is_the_answer() -> None:
@@ -105,3 +106,43 @@ async def test_what_there_is_not_is_an_error_in_the_clients_terms() -> None:
                 await ask(s, "skills/get", **params)
         with pytest.raises(InvalidParams, match="cursor"):
             await ask(s, "skills/list", cursor="c")
+
+
+async def test_a_silent_upstream_holds_up_nobody() -> None:
+    """Design D5: who does not answer in time is missing, and the list says so."""
+    silent, other = skilled("a", "one"), skilled("b", "one")
+    silent.hold("skills/list")
+    async with stage(silent, other, skilled("c", "one")) as s:
+        found = await ask(s, "skills/list")
+    assert [each["uri"] for each in found["skills"]] == ["skill://b/one/SKILL.md", "skill://c/one/SKILL.md"]
+    assert (found["ttlMs"], found["cacheScope"], found["_meta"]) == (0, "private", {PARTIAL: ["a"]})
+
+
+async def test_where_all_are_silent_that_is_the_answer() -> None:
+    silent = skilled("a", "one")
+    silent.hold("skills/list")
+    async with stage(silent) as s:
+        with pytest.raises(UpstreamTimeout, match="'a'"):
+            await ask(s, "skills/list")
+
+
+async def test_an_upstream_that_is_not_there_is_missing_in_the_list() -> None:
+    first = config(upstream("a"), upstream("Down", "down", problem="no"))
+    async with stage(skilled("a", "one"), config_of=first) as s:
+        found = await ask(s, "skills/list")
+    assert (found["ttlMs"], found["cacheScope"], found["_meta"]) == (0, "private", {PARTIAL: ["down"]})
+
+
+async def test_a_folder_is_not_read_where_that_was_not_declared() -> None:
+    twin = skilled("a", "one")
+    twin.capabilities = {"resources": {}, "extensions": {EXTENSION: {}}}
+    async with stage(twin) as s:
+        with pytest.raises(NotServed, match="'a'"):
+            await ask(s, "resources/directory/read", uri="skill://a/one")
+        assert twin.of("resources/directory/read") == []
+
+
+async def test_where_nobody_has_skills_an_unknown_uri_does_not_matter() -> None:
+    async with stage(Twin("plain")) as s:
+        with pytest.raises(NotServed):
+            await ask(s, "skills/get", uri="skill://nobody/x")

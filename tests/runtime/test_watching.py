@@ -13,6 +13,7 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.listener import Listener
 from wf_mcp.runtime.session import State
+from wf_mcp.runtime.task_owners import TaskOwners
 from wf_mcp.runtime.watching import Watching
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +35,7 @@ def listener(number: int = 1, audience: Audience = A, **fields: Any) -> Listener
 
 
 def watching(s: Stage) -> Watching:
-    return Watching(s.mounts, s.resolver)
+    return Watching(s.mounts, s.resolver, TaskOwners())
 
 
 def asked(s: Stage, method: str) -> list[JsonObject]:

@@ -10,6 +10,9 @@ from wf_mcp.core.wire import JsonObject
 APPS = "io.modelcontextprotocol/ui"
 """The extension of MCP Apps; its resources and `_meta` pass through the merge."""
 
+PARTIAL = "wf-mcp/partial"
+"""The `_meta` key that names upstreams missing from a list, or in it with what they offered before."""
+
 INSTRUCTIONS_CAP = 2000
 """Characters kept of each upstream's instructions: hosts are reported to cut near 2 KB (matrix D.1)."""
 

@@ -8,16 +8,14 @@ from dataclasses import dataclass, replace
 from wf_mcp.core.downgrade import held_tool
 from wf_mcp.core.envelope import Era, bare_result
 from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind
+from wf_mcp.core.merge import PARTIAL
 from wf_mcp.core.paging import Pages, Section, sections
+from wf_mcp.core.routing import Entry
 from wf_mcp.core.seal import Sealer
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.listing import Listing, Listings
 from wf_mcp.runtime.ports import Caller
-
-PARTIAL = "wf-mcp/partial"
-"""The `_meta` key that names upstreams missing from a list, or in it with what they offered before."""
-
 
 OWN = "wf"
 """The owner of wf-mcp's own tools, whose section is the last; the label is reserved (design D6)."""
@@ -27,7 +25,7 @@ OWN = "wf"
 class _Kept:
     """A list in the form of names that a client gets, with its sections and its items' keys for paging."""
 
-    state: str
+    entries: tuple[Entry, ...]
     items: list[JsonObject]
     sections: tuple[Section, ...]
     keys: list[str]
@@ -72,7 +70,7 @@ class Lists:
     def _kept(self, caller: Caller, kind: Kind, listing: Listing) -> _Kept:
         key = (caller.audience, kind.name, caller.style, caller.era)
         kept = self._lists.get(key)
-        if kept is None or kept.state != listing.state:
+        if kept is None or kept.entries is not listing.entries:
             safe = caller.style == "safe" and kind in (TOOLS, PROMPTS)
             items = [{**entry.item, kind.field: entry.safe} if safe else entry.item for entry in listing.entries]
             if kind is TOOLS and caller.era == "handshake":
@@ -80,7 +78,7 @@ class Lists:
                 pairs = zip(items, listing.entries, strict=True)
                 items = [held_tool(item) if entry.mount_id in modern else item for item, entry in pairs]
             owners = [entry.mount_id for entry in listing.entries]
-            kept = _Kept(listing.state, items, sections(owners), [entry.local for entry in listing.entries])
+            kept = _Kept(listing.entries, items, sections(owners), [entry.local for entry in listing.entries])
             self._lists[key] = kept
         return kept
 
@@ -90,7 +88,7 @@ def _with_own(kept: _Kept, own: list[JsonObject]) -> _Kept:
     start = len(kept.items)
     last = Section(OWN, start, start + len(own))
     keys = [str(tool["name"]).replace("_", ".") for tool in own]
-    return _Kept(kept.state, kept.items + own, (*kept.sections, last), kept.keys + keys)
+    return _Kept(kept.entries, kept.items + own, (*kept.sections, last), kept.keys + keys)
 
 
 def _safe_own(tool: JsonObject) -> JsonObject:

@@ -9,39 +9,19 @@ from typing import Final
 
 from wf_mcp.core.envelope import extensions
 from wf_mcp.core.errors import InvalidParams, MissingCapability
-from wf_mcp.core.ids import local_id, map_task, public_id
+from wf_mcp.core.ids import map_task, public_id
 from wf_mcp.core.inputs import RESPONSES, map_requests, map_responses
-from wf_mcp.core.tasks import TASKS_EXTENSION, is_task
+from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.onward import error_data
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.resolve import Route
-
-REMEMBERED: Final = 10_000
-"""Tasks whose owner is known; of more, those made first are anybody's who knows their id, as at the upstream itself."""
+from wf_mcp.runtime.task_owners import TaskOwners
+from wf_mcp.runtime.watching import has_tasks
 
 _REQUIRED: Final[JsonObject] = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
-
-
-class TaskOwners:
-    """Which principal each task was made for, by public id."""
-
-    def __init__(self) -> None:
-        self._owners: dict[str, str | None] = {}
-
-    def made(self, result: JsonObject, principal: str | None) -> None:
-        """Note whom a result that is a task, in the client's terms, was given to."""
-        if not is_task(result):
-            return
-        self._owners[str(result["taskId"])] = principal
-        while len(self._owners) > REMEMBERED:
-            del self._owners[next(iter(self._owners))]
-
-    def allows(self, task: str, principal: str | None) -> bool:
-        """Whether a task is this principal's, as far as is known."""
-        return self._owners.get(task, principal) == principal
 
 
 class ExtendedTasks:
@@ -63,7 +43,7 @@ class ExtendedTasks:
         if TASKS_EXTENSION not in extensions(caller.hello.capabilities):
             raise MissingCapability(f"{method} needs the extension {TASKS_EXTENSION} in clientCapabilities", _REQUIRED)
         public = params.get("taskId")
-        route = self._route(caller, public) if isinstance(public, str) else None
+        route = await self._route(caller, public) if isinstance(public, str) else None
         if route is None:
             raise InvalidParams(f"Unknown task: {public}")
         translation = route.session.inbox.translation
@@ -83,11 +63,13 @@ class ExtendedTasks:
             task = {**task, "error": {**error, "data": error_data(error["data"], route, public)}}
         return task
 
-    def _route(self, caller: Caller, public: str) -> Route | None:
-        label = public.partition(":")[0]
-        mount = self._mounts.by_label(label) if label and label in self._mounts.labels else self._mounts.bare
-        local = local_id(mount.label, public) if mount is not None else None
-        if mount is None or local is None or not self._owners.allows(public, caller.principal):
+    async def _route(self, caller: Caller, public: str) -> Route | None:
+        found = self._mounts.behind(public)
+        if found is None or not self._owners.allows(public, caller.principal):
             return None
+        mount, local = found
         session = self._mounts.session(mount, caller)
-        return None if session is None else Route(mount, session, local)
+        if session is None:
+            return None
+        await session.link()
+        return Route(mount, session, local) if has_tasks(session) else None

@@ -21,6 +21,7 @@ from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import UpstreamSession
+from wf_mcp.runtime.task_owners import TaskOwners
 from wf_mcp.runtime.watching import Watching
 
 logger = logging.getLogger(__name__)
@@ -42,12 +43,13 @@ class Listeners:
         mounts: Mounts,
         resolver: Resolver,
         *,
+        owners: TaskOwners | None = None,
         patience: float = PATIENCE,
         backlog: int = BACKLOG,
         streams: int = STREAMS,
     ) -> None:
         self._mounts = mounts
-        self._watching = Watching(mounts, resolver)
+        self._watching = Watching(mounts, resolver, owners or TaskOwners())
         self._patience, self._backlog, self._streams = patience, backlog, streams
         self._numbers = itertools.count(1)
         self._open: dict[str, Listener] = {}

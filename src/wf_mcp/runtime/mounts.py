@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from wf_mcp.core.config import Config
 from wf_mcp.core.events import Event
+from wf_mcp.core.ids import local_id
 from wf_mcp.core.plan import Plan
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.manager import Plugins
@@ -73,6 +74,13 @@ class Mounts:
     def by_label(self, label: str) -> Mount:
         """The mount that carries `label`."""
         return self._by_label[label]
+
+    def behind(self, public: str) -> tuple[Mount, str] | None:
+        """The mount that a public id, such as a task's, belongs to, and its own id there (matrix C.2)."""
+        label = public.partition(":")[0]
+        mount = self._by_label.get(label) if label in self._by_label and label else self.bare
+        local = local_id(mount.label, public) if mount is not None else None
+        return (mount, local) if mount is not None and local is not None else None
 
     @property
     def bare(self) -> Mount | None:

@@ -8,7 +8,7 @@ import logging
 from typing import Final
 
 from wf_mcp.core.errors import InvalidParams, WfMcpError
-from wf_mcp.core.ids import local_id, map_task, public_id
+from wf_mcp.core.ids import map_task, public_id
 from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.catalogue import PAGE_CAP
@@ -82,8 +82,6 @@ class Tasks:
         return found, meta
 
     def _find(self, caller: Caller, public: str) -> tuple[Mount, UpstreamSession, str] | None:
-        label = public.partition(":")[0]
-        mount = self._mounts.by_label(label) if label in self._mounts.labels and label else self._mounts.bare
-        session = mount.session_of(caller.audience) if mount is not None else None
-        local = local_id(mount.label, public) if mount is not None else None
-        return (mount, session, local) if mount is not None and session is not None and local is not None else None
+        found = self._mounts.behind(public)
+        session = found[0].session_of(caller.audience) if found is not None else None
+        return (found[0], session, found[1]) if found is not None and session is not None else None

@@ -11,7 +11,6 @@ import anyio
 
 from wf_mcp.core.envelope import extensions
 from wf_mcp.core.errors import NotServed, WfMcpError
-from wf_mcp.core.ids import local_id
 from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.runtime.listener import Followed, Listener, Watch
 from wf_mcp.runtime.mount import Mount
@@ -19,6 +18,7 @@ from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Asker
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.task_owners import TaskOwners
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 class Watching:
     """Subscribes sessions for listeners, and unsubscribes them."""
 
-    def __init__(self, mounts: Mounts, resolver: Resolver) -> None:
+    def __init__(self, mounts: Mounts, resolver: Resolver, owners: TaskOwners) -> None:
+        self._owners = owners
         self._mounts = mounts
         self._resolver = resolver
         self._locks: WeakKeyDictionary[UpstreamSession, anyio.Lock] = WeakKeyDictionary()
@@ -69,13 +70,14 @@ class Watching:
     def follow(self, listener: Listener, public: str) -> bool:
         """Let `listener` hear of a task of the extension; false where it is none of the caller's, or never told of.
 
-        A caller reaches only its own sessions, so that nobody hears of another's tasks.
+        Sessions may be shared, so that it takes the owner to hear of a task.
         """
-        label = public.partition(":")[0]
-        mount = self._mounts.by_label(label) if label and label in self._mounts.labels else self._mounts.bare
-        session = mount.session_of(listener.caller.audience) if mount is not None else None
-        local = local_id(mount.label, public) if mount is not None else None
-        if mount is None or session is None or local is None or not _has_tasks(session):
+        caller, found = listener.caller, self._mounts.behind(public)
+        if found is None or not self._owners.allows(public, caller.principal):
+            return False
+        mount, local = found
+        session = mount.session_of(caller.audience)
+        if session is None or not has_tasks(session):
             return False
         listener.followed.append(Followed(public, mount.id, local))
         listener.sessions[mount.id] = session
@@ -122,7 +124,7 @@ class Watching:
         return self._locks.setdefault(session, anyio.Lock())
 
 
-def _has_tasks(session: UpstreamSession) -> bool:
+def has_tasks(session: UpstreamSession) -> bool:
     """Whether an upstream is a modern one that has the tasks extension."""
     link = session.last_link
     capabilities = link.initialized.get("capabilities") if link is not None and link.era == "modern" else None
