@@ -140,6 +140,28 @@ async def test_a_changed_filter_opens_the_new_stream_before_the_old_one_is_close
     assert [note["method"] for note in inbox.notes] == ["notifications/tools/list_changed"]  # nothing is announced
 
 
+async def test_what_is_not_wanted_any_more_is_not_heard_while_its_stream_is_still_open() -> None:
+    """An unsubscription is answered at once; the stream that it leaves behind goes a moment later."""
+    inbox = Hearing()
+    async with listening(ALL, inbox=inbox) as (peer, listen), anyio.create_task_group() as tasks:
+        await peer.acknowledge(1)
+        await listen.first()
+        tasks.start_soon(listen.subscribe, "demo://gone")
+        tasks.start_soon(listen.subscribe, "demo://kept")
+        await anyio.wait_all_tasks_blocked()
+        number = len(filters(peer))
+        stream = await peer.acknowledge(number)
+        await peer.came.wait_for(lambda _: len(cancelled(peer)) >= 1)
+        listen.unsubscribe("demo://gone")
+        for uri in ("demo://gone", "demo://gone/child", "demo://kept/child"):
+            await peer.say("notifications/resources/updated", {"uri": uri}, on=stream)
+        await inbox.notes.wait_for("notifications/resources/updated")
+        tasks.cancel_scope.cancel()
+    assert [note["params"]["uri"] for note in inbox.notes.of("notifications/resources/updated")] == [
+        "demo://kept/child"
+    ]
+
+
 async def test_following_a_task_declares_the_extension_and_its_news_are_heard() -> None:
     inbox = Hearing()
     async with listening({"extensions": {"x": {}}}, inbox=inbox) as (peer, listen):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from wf_mcp.core.envelope import SUBSCRIPTION_ID_META_KEY
+from wf_mcp.core.listen import concerns
 from wf_mcp.core.wire import JsonObject
 
 URIS: Final = "resourceSubscriptions"
@@ -35,6 +36,10 @@ class Wanted:
         if self.tasks:
             wanted["taskIds"] = list(self.tasks)
         return wanted
+
+    def names(self, uri: object) -> bool:
+        """Whether a change of `uri` was asked for: of itself, or of a resource above it (matrix B.4)."""
+        return isinstance(uri, str) and any(concerns(each, uri) for each in self.uris)
 
 
 def subscription_of(params: Mapping[str, Any] | None) -> tuple[object, JsonObject]:

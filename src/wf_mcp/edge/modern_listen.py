@@ -243,7 +243,8 @@ class Listening:
             honoured = params.get("notifications")
             stream.honoured = honoured if isinstance(honoured, dict) else {}
             stream.settled.set()
-        else:
+        elif method != UPDATED or stream.filter == self._wanted.filter() or self._wanted.names(params.get("uri")):
+            # A stream with an older filter is still open for a moment, and may tell of what nobody wants any more.
             self._heard(method, params)
 
     def torn_down(self, request_id: object) -> None:
