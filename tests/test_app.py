@@ -21,7 +21,7 @@ from wf_mcp.core.config import Config, load_config
 from wf_mcp.core.errors import ConfigError
 from wf_mcp.core.events import UpstreamGone, UpstreamReady
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.session import State
+from wf_mcp.runtime.connection import State
 
 pytestmark = pytest.mark.anyio
 

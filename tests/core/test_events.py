@@ -16,6 +16,7 @@ from wf_mcp.core.events import (
     ReloadRefused,
     ResourcesChanged,
     ToolsChanged,
+    UpstreamAsleep,
     UpstreamFailed,
     UpstreamGone,
     UpstreamReady,
@@ -36,6 +37,7 @@ ONE_OF_EACH: list[Event] = [
     ConfigReloaded(added=("a", "b"), failed=("c",), unchanged=("d",)),
     ReloadRefused("line 3: a comma is missing"),
     PluginFailed("redact", "wf_result_transforms", "ValueError: x"),
+    UpstreamAsleep("gh"),
 ]
 
 
@@ -83,6 +85,7 @@ def test_lines() -> None:
             "configuration reloaded: added a, b; failed c; 1 unchanged",
             "new configuration refused, nothing changed: line 3: a comma is missing",
             "plug-in redact failed in wf_result_transforms and was skipped: ValueError: x",
+            "gh: asleep until it is needed",
         ]
     )
     assert describe(UpstreamReady("gh", "", "")) == "gh: ready"

@@ -217,7 +217,7 @@ def session_of(twin: Twin, ear: Ear | None = None, **options: Any) -> UpstreamSe
     """A session with `twin` as its upstream; `options` are the session's, or settings of the upstream."""
     own = {
         key: options.pop(key)
-        for key in ("list_wait", "owner", "translation", "asking", "key", "hello")
+        for key in ("list_wait", "owner", "translation", "asking", "key", "hello", "starts", "asleep")
         if key in options
     }
     hello = own.pop("hello", HELLO)

@@ -11,8 +11,9 @@ from wf_mcp.core.config_values import Isolation
 from wf_mcp.core.events import UpstreamReady
 from wf_mcp.core.plan import plan_reload
 from wf_mcp.runtime.audience import Audience, alone
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.ports import Hello
-from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.session import UpstreamSession
 
 pytestmark = pytest.mark.anyio
 

@@ -20,9 +20,10 @@ from wf_mcp.core.events import (
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.ports import Asker
 from wf_mcp.runtime.questions import Translation
-from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.session import UpstreamSession
 
 pytestmark = pytest.mark.anyio
 
@@ -112,7 +113,7 @@ async def test_an_unexpected_failure_of_a_start_is_told_by_its_kind() -> None:
     ear = Ear()
     twin = Twin("up")
     session = session_of(twin, ear)
-    del session._connector.twins["up"]
+    del session.connection._connector.twins["up"]
     async with running(session):
         assert await session.settled()
     assert ear.of(UpstreamFailed) == [UpstreamFailed("up", "KeyError: 'up'")]

@@ -11,8 +11,8 @@ from wf_mcp.core.errors import NotServed, RelayedError, UnknownResource, Upstrea
 from wf_mcp.core.listen import SubscriptionFilter
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.listener import Listener
-from wf_mcp.runtime.session import State
 from wf_mcp.runtime.task_owners import TaskOwners
 from wf_mcp.runtime.watching import Watching
 

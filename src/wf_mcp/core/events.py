@@ -45,6 +45,13 @@ class UpstreamStarting:
 
 
 @dataclass(frozen=True, slots=True)
+class UpstreamAsleep:
+    """`mount` was not needed for a while and is not connected now; the next call connects it."""
+
+    mount: str
+
+
+@dataclass(frozen=True, slots=True)
 class UpstreamReady:
     """`mount` answered its handshake; it calls itself `server`, `version` (each empty where it does not say)."""
 
@@ -113,6 +120,7 @@ Event: TypeAlias = (
     | ConfigReloaded
     | ReloadRefused
     | PluginFailed
+    | UpstreamAsleep
 )
 
 EVENT_TYPES: Final[tuple[type[Event], ...]] = get_args(Event)
@@ -158,10 +166,12 @@ def _sentence(event: Event) -> str:
             return f"{_who(event.mount)}: {_upstream(event)}"
 
 
-def _upstream(event: UpstreamStarting | UpstreamReady | UpstreamFailed | UpstreamGone) -> str:
+def _upstream(event: UpstreamStarting | UpstreamAsleep | UpstreamReady | UpstreamFailed | UpstreamGone) -> str:
     match event:
         case UpstreamStarting():
             return "starting"
+        case UpstreamAsleep():
+            return "asleep until it is needed"
         case UpstreamReady(server=server, version=version):
             name = f"{server} {version}".strip()
             return f"ready ({name})" if name else "ready"

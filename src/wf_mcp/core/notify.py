@@ -14,6 +14,7 @@ from wf_mcp.core.events import (
     ReloadRefused,
     ResourcesChanged,
     ToolsChanged,
+    UpstreamAsleep,
     UpstreamFailed,
     UpstreamGone,
     UpstreamReady,
@@ -48,7 +49,7 @@ def notifications_for(event: Event) -> tuple[Notification, ...]:
             return ((PROMPTS, None),)
         case ResourcesChanged():
             return ((RESOURCES, None),)
-        case UpstreamStarting() | UpstreamReady() | UpstreamFailed() | UpstreamGone():
+        case UpstreamStarting() | UpstreamAsleep() | UpstreamReady() | UpstreamFailed() | UpstreamGone():
             return ()
         case ConfigReloaded() | ReloadRefused() | PluginFailed():
             return ()

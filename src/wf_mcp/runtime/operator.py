@@ -18,11 +18,12 @@ from wf_mcp.core.plan import Plan, plan_reload
 from wf_mcp.core.reports import EventRecord, Inventory, ReloadReport, Status
 from wf_mcp.core.secrets import Secrets
 from wf_mcp.plugin.manager import Plugins
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.reporting import Reporter
-from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.session import UpstreamSession
 
 logger = logging.getLogger(__name__)
 

@@ -18,10 +18,11 @@ from wf_mcp.core.reports import (
     UriItem,
 )
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
-from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.session import UpstreamSession
 from wf_mcp.runtime.shelves import Shelves
 
 
@@ -148,7 +149,7 @@ def _session_status(session: UpstreamSession) -> SessionStatus:
         protocol_version=_text(said, "protocolVersion"),
         server_name=_text(server, "name"),
         server_version=_text(server, "version"),
-        uptime_seconds=round(time.monotonic() - session.started, 3) if ready else None,
+        uptime_seconds=round(time.monotonic() - session.connection.started, 3) if ready else None,
         calls=session.calls,
         errors=session.errors,
         stderr_tail=process.stderr_tail() if process is not None else [],

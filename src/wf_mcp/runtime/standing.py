@@ -7,11 +7,12 @@ import anyio
 from wf_mcp.core.errors import InvalidParams, WfMcpError
 from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.onward import send
 from wf_mcp.runtime.ports import Caller, asking_for
 from wf_mcp.runtime.resolve import Resolver
-from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.session import UpstreamSession
 
 logger = logging.getLogger(__name__)
 

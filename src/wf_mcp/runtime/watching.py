@@ -12,12 +12,13 @@ import anyio
 from wf_mcp.core.envelope import extensions
 from wf_mcp.core.errors import NotServed, WfMcpError
 from wf_mcp.core.tasks import TASKS_EXTENSION
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.listener import Followed, Listener, Watch
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.ports import Asker
 from wf_mcp.runtime.resolve import Resolver
-from wf_mcp.runtime.session import State, UpstreamSession
+from wf_mcp.runtime.session import UpstreamSession
 from wf_mcp.runtime.task_owners import TaskOwners
 
 logger = logging.getLogger(__name__)
