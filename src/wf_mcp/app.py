@@ -18,13 +18,14 @@ from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.events import PluginFailed
 from wf_mcp.core.guard import CHAIN_VARIABLE, chain_value, path_digest
 from wf_mcp.core.seal import Sealer
-from wf_mcp.edge.admin import register
+from wf_mcp.edge.admin import OwnTools
 from wf_mcp.edge.auth import ConfiguredTokens
 from wf_mcp.edge.callers import Callers, FrontSettings
+from wf_mcp.edge.catalogue_store import FOLDER, CatalogueFiles
 from wf_mcp.edge.clients import SessionSink
 from wf_mcp.edge.era_memory import ERAS, EraMemory
 from wf_mcp.edge.fallbacks import Fallbacks
-from wf_mcp.edge.folders import state_dir
+from wf_mcp.edge.folders import cache_dir, state_dir
 from wf_mcp.edge.front import Backstage, WireLane
 from wf_mcp.edge.input_schemas import ParamHeaderCheck
 from wf_mcp.edge.keys import sealing_key
@@ -40,6 +41,7 @@ from wf_mcp.runtime.bus import EventBus
 from wf_mcp.runtime.clock import SystemClock
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.extended_tasks import ExtendedTasks
+from wf_mcp.runtime.idling import Idling
 from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
@@ -86,21 +88,29 @@ class Offered:
 
 
 class App:
-    """Everything that runs behind one front."""
+    """Everything that runs behind one front; with `remember`, what upstreams list is kept for the next start."""
 
     def __init__(
-        self, config: Config, front: Front, *, read: Callable[[], Config], env: Mapping[str, str] = os.environ
+        self,
+        config: Config,
+        front: Front,
+        *,
+        read: Callable[[], Config],
+        env: Mapping[str, str] = os.environ,
+        remember: bool = False,
     ) -> None:
         self._env = env
         self._front = front
         self.bus = EventBus()
         self.history = HistorySink()
-        self.sessions = SessionSink()
+        self.sessions = SessionSink(lambda *change: self.mounts.concerns(*change))
         self.plugins = self._load_plugins(config)
         self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
         eras = EraMemory(state_dir(env) / ERAS)
         connector = SdkConnector(lambda: self.operator.config.shutdown, chain_of(config, env), eras)
-        self.mounts = Mounts(connector, self.plugins, self.bus.publish, IDENTITY)
+        key = sealing_key(state_dir(env))
+        catalogues = CatalogueFiles(cache_dir(env) / FOLDER, key) if remember else None
+        self.mounts = Mounts(connector, self.plugins, self.bus.publish, IDENTITY, catalogues=catalogues)
         shelves = Shelves(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
         self.listings = Listings(self.mounts, shelves)
         reporter = Reporter(
@@ -128,7 +138,7 @@ class App:
         self.standing = Standing(self.mounts, resolver)
         owners = TaskOwners()
         self.listeners = Listeners(self.mounts, resolver, owners=owners)
-        self._sealer = sealer = Sealer(sealing_key(state_dir(env)))
+        self._sealer = sealer = Sealer(key)
         spares = Spares(self.mounts, SystemClock())
         parking = Parking(sealer, self.mounts.spawn, lambda: self.operator.config.parked, spares=spares)
         self.dispatch = Dispatch(resolver, lambda: self._interceptors, self._plugin_failed, Bridge(sealer, parking))
@@ -136,6 +146,7 @@ class App:
         self.skills = Skills(self.mounts, resolver)
         self.extended_tasks = ExtendedTasks(self.mounts, self.dispatch, owners)
         self.callers = Callers(FrontSettings(front.kind, front.style, IDENTITY), self.sessions, self._left)
+        self.own_tools = OwnTools(self.bus, self.sessions)
         self.server = self._build_server(config)
         self._unplug = self._plug(self._offered(self.plugins))
         self.bus.add(self.sessions)
@@ -166,7 +177,7 @@ class App:
         for sink in offered.sinks:
             self.bus.add(sink)
         self._interceptors = offered.interceptors
-        remove_tools = register(self.server, offered.tools, self.bus, self.sessions)
+        remove_tools = self.own_tools.register(self.server, offered.tools)
 
         def unplug() -> None:
             remove_tools()
@@ -204,6 +215,7 @@ class App:
                 listeners=self.listeners,
                 identity=IDENTITY,
                 admin=self._admin_served,
+                own_tools=self.own_tools,
                 fallbacks=Fallbacks(lambda: self.operator.config.tools.fallback, self.dispatch, self._mask),
                 mask=self._mask,
             )
@@ -231,6 +243,7 @@ class App:
             self.sessions.run_in(tasks)
             self.mounts.load(self.operator.config)
             await tasks.start(self.mounts.run, name="upstreams")
+            tasks.start_soon(Idling(self.mounts, SystemClock()).run, name="idle sessions")
             for mount in self.mounts:
                 # A stdio front's one client is there at once, and each upstream has one process for it (design D4).
                 if mount.upstream.settings.start == "eager" and self._front.kind == "http":

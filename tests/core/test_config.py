@@ -112,7 +112,7 @@ def test_the_settings_of_the_proxy_are_read():
         (
             '{"wf": {"pagesize": 3}}',
             '1:9: $.wf.pagesize: found an unknown key "pagesize", expected one of admin, plugins, names, tools, '
-            "page_size, list_wait, shutdown, parked, auth, allowed_hosts, max_request_bytes, session_idle "
+            "page_size, list_wait, shutdown, parked, auth, allowed_hosts, max_request_bytes, max_sessions, session_idle "
             '(did you mean "page_size"?)',
         ),
     ],

@@ -108,7 +108,7 @@ async def test_whoever_needs_to_know_is_told_when_a_client_has_gone(kind: str, s
         caller = callers.arrived(visitor.context("initialize", hello()))
         (client,) = sink
         assert client is callers.client_of(visitor.context("tools/list"))
-        assert client.keys == caller.audience.keys
+        assert client.audience == caller.audience
         assert left == []
         await visitor.connection.exit_stack.aclose()
         assert left == [caller.audience]

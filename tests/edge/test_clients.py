@@ -11,6 +11,7 @@ from wf_mcp.core.errors import NotServed, RelayedError
 from wf_mcp.core.events import ConfigReloaded, PromptsChanged, ResourcesChanged, ToolsChanged, UpstreamReady
 from wf_mcp.edge.clients import Cancellations, Client, ModernPort, RawMessage, RequestPort, SessionSink, StandingPort
 from wf_mcp.edge.seams import connection_of
+from wf_mcp.runtime.audience import alone
 
 pytestmark = pytest.mark.anyio
 
@@ -20,12 +21,14 @@ TOOLS, PROMPTS = "notifications/tools/list_changed", "notifications/prompts/list
 class Sink:
     """A running sink."""
 
+    def __init__(self, sink: SessionSink | None = None) -> None:
+        self._sink = SessionSink() if sink is None else sink
+
     async def __aenter__(self) -> SessionSink:
         self._tasks = anyio.create_task_group()
         tasks = await self._tasks.__aenter__()
-        sink = SessionSink()
-        sink.run_in(tasks)
-        return sink
+        self._sink.run_in(tasks)
+        return self._sink
 
     async def __aexit__(self, *exc: Any) -> None:
         self._tasks.cancel_scope.cancel()
@@ -148,10 +151,10 @@ async def test_a_standing_client_and_a_modern_one_give_no_reasons() -> None:
 
 async def test_a_change_in_a_session_is_told_to_those_whom_it_serves() -> None:
     own, sharing, other = handshake("1"), handshake("2"), handshake("3")
-    async with Sink() as sink:
+    served = {"own": {"own"}, "all": {"own", "sharing"}}
+    async with Sink(SessionSink(lambda who, mount, key: mount == "alpha" and who.client in served[key])) as sink:
         for visitor, key in ((own, "own"), (sharing, "sharing"), (other, "other")):
-            client = sink.connect(key, visitor.connection)
-            client.keys = frozenset({key, "all"}) if key != "other" else frozenset({key})
+            sink.connect(key, visitor.connection).audience = alone(key)
         sink.offer(ToolsChanged("alpha", "own"))
         sink.offer(PromptsChanged("alpha", "all"))
         sink.offer(ResourcesChanged("alpha"))

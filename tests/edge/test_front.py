@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import SERVER_INFO_META_KEY
 from tests.edge.wire import HANDSHAKE, IDENTITY, Face, Visitor, face, handshake, hello, modern
 from tests.runtime.memory import Twin, prompt, resource, template, text, tool
+from tests.runtime.stage import IDENTITY as OURS
 
 from wf_mcp.core.errors import RelayedError, UpstreamTimeout
 from wf_mcp.core.events import ToolsChanged
@@ -345,15 +346,18 @@ async def test_a_clients_progress_on_a_question_reaches_the_upstream_that_asked(
                 progress = {"progressToken": shown["_meta"]["progressToken"], "progress": value}
                 await f.ask(visitor, "notifications/progress", progress, request_id=None)
             thinking.set()
-        (link, _) = f.stage.twin("alpha").links
+        _, link = f.stage.twin("alpha").links  # the first one lists, for both
     assert link.notes == [("notifications/progress", {"progressToken": "theirs", "progress": 2})]
 
 
 async def test_changed_roots_are_told_to_the_clients_own_upstreams() -> None:
     async with face(alpha(), kind="http") as f:
-        one, _ = await f.arrive("1"), await f.arrive("2")
+        one, other = await f.arrive("1"), await f.arrive("2")
+        for visitor in (one, other):
+            await f.ask(visitor, "tools/call", {"name": "alpha.x"})
         await f.ask(one, "notifications/roots/list_changed", None, request_id=None)
         assert [link.notes for link in f.stage.twin("alpha").links] == [
+            [],  # it only lists, for both
             [("notifications/roots/list_changed", {})],
             [],
         ]
@@ -374,14 +378,18 @@ async def test_over_http_each_client_has_its_own_session_under_its_own_name_unti
     async with face(alpha(), kind="http") as f:
         one = await f.arrive("1", roots)
         other = await f.arrive("2")
-        mine, theirs = f.stage.twin("alpha").links
+        assert [link.hello.client_info for link in f.stage.twin("alpha").links] == [OURS] * 2  # they only list
+        for visitor in (one, other):
+            await f.ask(visitor, "tools/call", {"name": "alpha.x"})
+        *_, mine, theirs = f.stage.twin("alpha").links
         assert (mine.hello.capabilities, theirs.hello.capabilities) == (roots, {})
         assert mine.hello.client_info == theirs.hello.client_info == hello()["clientInfo"]
         await one.connection.exit_stack.aclose()
         await anyio.wait_all_tasks_blocked()
-        assert len(f.stage.mounts["alpha"].sessions) == len(f.stage.mounts.audiences) == 1
+        assert len(f.stage.mounts["alpha"].sessions) == 3
+        assert len(f.stage.mounts.audiences) == 1
         assert await f.ask(other, "tools/call", {"name": "alpha.x"}) == text("alpha ran x")
-        assert len(f.stage.twin("alpha").links) == 2
+        assert len(f.stage.twin("alpha").links) == 4
 
 
 async def test_nothing_is_kept_of_clients_that_have_gone() -> None:
@@ -395,7 +403,9 @@ async def test_nothing_is_kept_of_clients_that_have_gone() -> None:
                 await f.ask(visitor, method)
             await f.ask(visitor, "tools/call", {"name": "alpha.x"})
             await f.ask(visitor, "resources/read", {"uri": "https://example.org/r"})
-            sessions += [weakref.ref(each) for each in f.stage.mounts["alpha"].sessions.values()]
+            own = [each for each in f.stage.mounts["alpha"].sessions.values() if each.inbox.owned]
+            sessions += [weakref.ref(each) for each in own]
+            del own
             await visitor.connection.exit_stack.aclose()
             await anyio.wait_all_tasks_blocked()
             del visitor
@@ -408,10 +418,32 @@ async def test_nothing_is_kept_of_clients_that_have_gone() -> None:
 async def test_over_http_a_change_in_one_clients_session_is_not_told_to_another() -> None:
     async with face(alpha(), kind="http") as f:
         one, other = await f.arrive("1"), await f.arrive("2")
-        f.stage.twin("alpha").links[0].say("notifications/tools/list_changed")
+        await f.ask(one, "tools/call", {"name": "alpha.x"})
+        f.stage.twin("alpha").link.say("notifications/tools/list_changed")
         await one.peer.notes.wait_for("notifications/tools/list_changed")
         await anyio.wait_all_tasks_blocked()
         assert other.peer.heard == []
+
+
+async def test_a_client_whose_own_session_lists_otherwise_sees_that_from_then_on_and_others_do_not() -> None:
+    twin = alpha()
+    async with face(twin, kind="http") as f:
+        one, other = await f.arrive("1"), await f.arrive("2")
+        await f.ask(one, "tools/call", {"name": "alpha.x"})
+        listings = len(twin.of("tools/list"))
+        before = await f.ask(other, "tools/list")
+        assert await f.ask(one, "tools/list") == before
+        assert len(twin.of("tools/list")) == listings == 1  # a session that says nothing is never asked for its lists
+        twin.tools.append(tool("new"))
+        twin.link.say("notifications/tools/list_changed")
+        await one.peer.notes.wait_for("notifications/tools/list_changed")
+        assert [each["name"] for each in (await f.ask(one, "tools/list"))["tools"]] == ["alpha.x", "alpha.new"]
+        assert await f.ask(one, "tools/call", {"name": "alpha.new"}) == text("alpha ran new")
+        assert await f.ask(other, "tools/list") == before
+        twin.links[0].say("notifications/tools/list_changed")  # of the session that lists for the others
+        await other.peer.notes.wait_for("notifications/tools/list_changed")
+        await anyio.wait_all_tasks_blocked()
+        assert len(one.peer.heard) == len(other.peer.heard) == 1
 
 
 async def test_resources_are_listed_under_their_public_addresses() -> None:

@@ -22,6 +22,7 @@ from tests.runtime.stage import Stage, stage
 from wf_mcp.core.config_values import Fallback
 from wf_mcp.core.seal import KEY_SIZE, Sealer
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.admin import OwnTools
 from wf_mcp.edge.callers import Callers, FrontSettings
 from wf_mcp.edge.clients import SessionSink
 from wf_mcp.edge.fallbacks import Fallbacks
@@ -127,6 +128,7 @@ class Face:
     stage: Stage
     sink: SessionSink
     lane: WireLane
+    own_tools: OwnTools
     onward: list[Any] = field(default_factory=list)
 
     async def ask(self, visitor: Visitor, method: str, params: JsonObject | None = None, **fields: Any) -> Any:
@@ -169,7 +171,7 @@ async def face(
 ) -> AsyncIterator[Face]:
     """The lane in front of `twins`; `options` as for `stage`."""
     async with stage(*twins, **options) as s, anyio.create_task_group() as tasks:
-        sink = SessionSink()
+        sink = SessionSink(s.mounts.concerns)
         sink.run_in(tasks)
         s.bus.add(sink)
 
@@ -180,6 +182,7 @@ async def face(
         def mask(text: str) -> str:
             return text.replace("s3cr3t", "***")
 
+        own = OwnTools(s.bus, sink)
         owners = TaskOwners()
         s.dispatch.on_task = owners.made
         backstage = Backstage(
@@ -194,8 +197,9 @@ async def face(
             listeners=s.listeners,
             identity=IDENTITY,
             admin=lambda: admin,
+            own_tools=own,
             fallbacks=Fallbacks(lambda: fallback, s.dispatch, mask),
             mask=mask,
         )
-        yield Face(s, sink, WireLane(backstage))
+        yield Face(s, sink, WireLane(backstage), own)
         tasks.cancel_scope.cancel()

@@ -154,9 +154,13 @@ class Stage:
         return self.mounts[connection_id].sessions[key]
 
     async def ready(self, who: Caller | None = None) -> None:
-        """Wait until every list is known to `who`."""
+        """Wait until every list is known to `who`, and the sessions that are its own are open."""
         for kind in (TOOLS, PROMPTS, RESOURCES, TEMPLATES):
             await self.listings.listing(who or caller(), kind)
+        for mount in self.mounts:
+            session = self.mounts.session(mount, who or caller())
+            if session is not None:
+                await session.settled()
 
     async def listed(self, kind: Kind = TOOLS, who: Caller | None = None) -> list[str]:
         """The public names or URIs of one kind."""

@@ -193,8 +193,9 @@ async def test_each_client_has_its_own_session_with_its_own_capabilities_and_nam
     async with stage(Twin("alpha", tools=[tool("x")])) as s:
         await s.ready(visitor(TwinClient("one"), hello=ROOTS))
         await s.ready(visitor(TwinClient("other"), hello=bare))
-        assert [link.hello for link in s.twin("alpha").links] == [ROOTS, bare]
-        assert list(s.mounts["alpha"].sessions) == ["one", "other"]
+        ours = Hello(ROOTS.capabilities, IDENTITY, ROOTS.protocol_version)
+        assert [link.hello for link in s.twin("alpha").links] == [ours, ROOTS, bare]
+        assert list(s.mounts["alpha"].sessions) == ["team", "one", "other"]
 
 
 @pytest.mark.parametrize(("isolation", "key"), [("principal", "team"), ("shared", "all")])
@@ -207,7 +208,7 @@ async def test_clients_that_share_a_session_are_served_under_our_name(isolation:
             Hello(ROOTS.capabilities, IDENTITY, ROOTS.protocol_version)
         ]
         assert list(s.mounts["alpha"].sessions) == [key]
-        assert len(s.twin("beta").links) == 2
+        assert list(s.mounts["beta"].sessions) == ["team", "one", "other"]
 
 
 async def test_principals_do_not_share_with_each_other() -> None:
@@ -242,8 +243,8 @@ async def test_a_client_that_goes_takes_its_own_sessions_along_and_leaves_the_sh
         assert s.mounts.release(one.audience) == ()
         await eventually(lambda: mine.state is State.STOPPED)
         assert (theirs.state, shared.state) == (State.READY, State.READY)
-        assert list(s.mounts["alpha"].sessions) == ["other"]
-        assert s.mounts.audiences == (other.audience,)
+        assert list(s.mounts["alpha"].sessions) == ["team", "other"]
+        assert s.mounts.audiences == (Audience("team", "team", "all"),)
         assert s.mounts.changes > before
         assert s.mounts.release(one.audience) == ()
 
@@ -278,12 +279,16 @@ async def test_sessions_of_callers_without_a_connection_stay() -> None:
 
 async def test_a_client_that_is_gone_is_not_served_again_by_a_reload() -> None:
     one, other = visitor(TwinClient("one")), visitor(TwinClient("other"))
-    async with stage(Twin("alpha"), Twin("beta"), config_of=config(upstream("alpha"))) as s:
+    twins = (Twin("alpha"), Twin("beta"), Twin("gamma"))
+    async with stage(*twins, config_of=config(upstream("alpha"))) as s:
         for who in (one, other):
             await s.ready(who)
         s.mounts.release(one.audience)
         apply(s, config(upstream("alpha"), upstream("beta")))
-        assert list(s.mounts["beta"].sessions) == ["other"]
+        assert list(s.mounts["beta"].sessions) == ["team"]
+        s.mounts.release(other.audience)
+        apply(s, config(upstream("alpha"), upstream("beta"), upstream("gamma")))
+        assert list(s.mounts["gamma"].sessions) == []
 
 
 async def test_a_reload_starts_a_shared_session_once_for_all_who_share_it() -> None:
@@ -303,10 +308,11 @@ async def test_an_upstream_that_a_reload_starts_anew_is_asked_again_for_what_cli
     async with stage(alpha, config_of=config(upstream("alpha", isolation=isolation))) as s:
         await s.standing.subscribe(visitor(client), {"uri": "demo://alpha/r"})
         await s.standing.set_level(visitor(client), {"level": "error"})
-        (session,) = apply(s, config(upstream("alpha", isolation=isolation, digest="2")))
+        *_, session = apply(s, config(upstream("alpha", isolation=isolation, digest="2")))
         await session.settled()
+        assert session is s.session("alpha", "one" if isolation == "client" else "all")
         assert len(alpha.of("resources/subscribe")) == len(alpha.of("logging/setLevel")) == 2
-        alpha.link.say("notifications/resources/updated", {"uri": "demo://r"})
+        session.heard("notifications/resources/updated", {"uri": "demo://r"})
         await client.hears("notifications/resources/updated")
         assert s.mounts.release(visitor(client).audience) == (
             () if isolation == "client" else ((session, ("demo://r",)),)
@@ -323,7 +329,7 @@ async def test_a_lazy_upstream_is_started_anew_where_somebody_waits_for_its_upda
         if subscribed:
             await s.standing.subscribe(visitor(client), {"uri": "demo://alpha/r"})
         started = apply(s, config(upstream("alpha", digest="2", start="lazy")))
-        assert len(started) == subscribed
+        assert [session.inbox.owned for session in started] == [True] * subscribed
         for session in started:
             await session.settled()
             alpha.link.say("notifications/resources/updated", {"uri": "demo://r"})

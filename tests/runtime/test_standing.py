@@ -295,8 +295,9 @@ async def test_changed_roots_are_told_to_those_who_know_this_client_alone() -> N
     first = config(upstream("alpha"), upstream("beta", isolation="shared"), upstream("gamma", start="lazy"))
     async with stage(alpha(), Twin("beta"), Twin("gamma"), config_of=first) as s:
         await s.standing.roots_changed(one, {})
-        s.mounts.attend(one, wake=False)
-        s.mounts.attend(visitor(TwinClient("other")), wake=False)
+        for who in (one, visitor(TwinClient("other"))):
+            for mount in ("alpha", "beta"):
+                s.mounts.session(s.mounts[mount], who)
         await s.ear.hears(UpstreamReady, times=3)
         await s.standing.roots_changed(one, {"x": None})
         told = {twin.id: [link.notes for link in twin.links] for twin in s.connector.twins.values()}

@@ -138,6 +138,8 @@ def _settings(ours: UpstreamWf, enabled: bool) -> UpstreamSettings:
         attribution=ours.attribution,
         include_context=ours.include_context,
         era=ours.era,
+        idle=ours.idle,
+        max_sessions=ours.max_sessions,
     )
 
 

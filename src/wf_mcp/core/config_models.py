@@ -112,6 +112,12 @@ class UpstreamWf(BaseModel):
     era: EraSetting = Field(
         default="auto", description="Which era of the protocol the server speaks; auto: found out and remembered."
     )
+    idle: PositiveSeconds | None = Field(
+        default=None,
+        description="Seconds without use after which the server is disconnected until it is needed; null: 900 where no "
+        "client is connected, never while one is.",
+    )
+    max_sessions: int = Field(default=100, ge=1, description="Sessions that may be open with the server at once.")
 
 
 class ServerEntry(BaseModel):
@@ -208,6 +214,12 @@ class TopWf(BaseModel):
     list_wait: Seconds = Field(
         default=5.0, description="Seconds that the first lists wait for servers never seen before."
     )
+    starts: int = Field(default=8, ge=1, description="Servers' processes that may be starting at the same time.")
+    refresh: PositiveSeconds | None = Field(
+        default=86_400.0,
+        description="Age in seconds from which on a server's remembered lists are loaded anew; null: only once it is "
+        "used.",
+    )
     shutdown: ShutdownWf = Field(default=ShutdownWf(), description="How long a server's process may take to end.")
     parked: ParkedWf = Field(
         default=ParkedWf(), description="Calls of protocol 2026-07-28 clients that wait for their user."
@@ -219,6 +231,7 @@ class TopWf(BaseModel):
     max_request_bytes: int = Field(
         default=268_435_456, ge=1, description="Bytes that one request to the HTTP front may have."
     )
+    max_sessions: int = Field(default=1000, ge=1, description="Sessions that may be open with all servers at once.")
     session_idle: PositiveSeconds = Field(
         default=1800.0, description="Seconds without use after which a session of the HTTP front ends."
     )

@@ -66,6 +66,8 @@ class UpstreamSettings:
     attribution: Attribution = "label"
     include_context: IncludeContext = "none"
     era: EraSetting = "auto"
+    idle: float | None = None
+    max_sessions: int = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,10 @@ class Config:
     tools: ToolsSettings = ToolsSettings()
     page_size: int | None = None
     list_wait: float = 5.0
+    starts: int = 8
+    """Processes that may be starting at the same time."""
+    refresh: float | None = 86_400.0
+    """Age in seconds from which on remembered lists are loaded anew; `None` for never."""
     shutdown: ShutdownSettings = ShutdownSettings()
     parked: ParkedSettings = ParkedSettings()
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -137,6 +143,7 @@ class Config:
     """Host names, beside loopback, under which a reverse proxy serves the HTTP front."""
     max_request_bytes: int = 268_435_456
     """The largest body that the HTTP front reads."""
+    max_sessions: int = 1000
     session_idle: float = 1800.0
     """Seconds without use after which a session of the HTTP front ends."""
     notes: tuple[str, ...] = ()

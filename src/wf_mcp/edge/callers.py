@@ -91,7 +91,7 @@ class Callers:
             connection.state[ERRORS_KEY] = self._errors
         client.names = self._names(ctx, _object(client.initialize.get("clientInfo")))
         caller = self._handshake(client, ctx, connection)
-        client.keys = caller.audience.keys
+        client.audience = caller.audience
         connection.exit_stack.callback(self._left, caller.audience)
         return caller
 

@@ -6,7 +6,7 @@ listen stream (2026-07-28 basic/patterns/subscriptions), so nothing is sent to t
 
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +29,7 @@ from wf_mcp.edge.cancellations import CANCELLED, Cancellations
 from wf_mcp.edge.error_watch import STATE_KEY as ERRORS_KEY
 from wf_mcp.edge.error_watch import ErrorWatch
 from wf_mcp.edge.seams import request_channel_of
+from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.ports import Withdrawn
 
 logger = logging.getLogger(__name__)
@@ -180,15 +181,15 @@ class ModernPort:
 
 
 class Client:
-    """One connected handshake client and its backlog; `keys` are those of the sessions that serve it, `names` the form
-    of names that it gets.
+    """One connected handshake client and its backlog; `audience` says which sessions serve it, `names` is the form of
+    names that it gets.
     """
 
     def __init__(self, key: str, port: StandingPort) -> None:
         self.key = key
         self.port = port
         self.initialize: JsonObject = {}
-        self.keys: frozenset[str] = frozenset()
+        self.audience: Audience | None = None
         self.names = Choice("dotted", "the client has not said yet who it is")
         self.cancellations = Cancellations()
         self.ended = anyio.Event()
@@ -223,11 +224,15 @@ class Client:
 
 
 class SessionSink:
-    """Tells every connected handshake client, once each, what an event means for it (design D9)."""
+    """Tells every connected handshake client, once each, what an event means for it (design D9).
+
+    `concerns` says whether a client, by its audience, lists by a mount's session of a key.
+    """
 
     name = "sessions"
 
-    def __init__(self) -> None:
+    def __init__(self, concerns: Callable[[Audience, str, str], bool] = lambda audience, mount, key: True) -> None:
+        self._concerns = concerns
         self._clients: dict[str, Client] = {}
         self._elsewhere: set[str] = set()
         self._tasks: TaskGroup | None = None
@@ -262,8 +267,11 @@ class SessionSink:
         session = event.session if isinstance(event, ToolsChanged | PromptsChanged | ResourcesChanged) else ""
         for method, _ in notifications_for(event):
             for key, client in self._clients.items():
-                if key not in self._elsewhere and (not session or session in client.keys):
+                if key not in self._elsewhere and (not session or self._hears(client, event.mount, session)):
                     client.offer(method)
+
+    def _hears(self, client: Client, mount_id: str, session: str) -> bool:
+        return client.audience is not None and self._concerns(client.audience, mount_id, session)
 
     @contextmanager
     def told_elsewhere(self, key: str) -> Iterator[None]:

@@ -31,7 +31,10 @@ TASKS = "notifications/tasks"
 
 
 class SessionInbox:
-    """The inbox of one session; `key` is the session's key, `owner` the client that owns it, if one does."""
+    """The inbox of one session; `key` is the session's key, `owner` the client that owns it, if one does.
+
+    `on_list_changed` is told that a list of this session changed, before anybody else is.
+    """
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class SessionInbox:
         self._spawn = spawn
         self._owner = owner
         self._members: dict[str, Delivery] = {}
+        self.on_list_changed: Callable[[], None] = lambda: None
         if owner is not None:
             self.join(owner)
 
@@ -62,6 +66,11 @@ class SessionInbox:
     def owned(self) -> bool:
         """Whether one client alone uses this session."""
         return self._owner is not None
+
+    @property
+    def heard_by_somebody(self) -> bool:
+        """Whether a client's standing connection or listen stream is told of what comes here."""
+        return bool(self._members)
 
     def join(self, port: ClientPort) -> None:
         """Let a client hear what it asks for outside its calls."""
@@ -112,6 +121,7 @@ class SessionInbox:
     def _list_changed(self, method: str) -> None:
         for kind in KINDS_OF_CHANGE[method]:
             self._catalogue.stale(kind)
+        self.on_list_changed()
         self._tell_all(method)
 
     def late(self, kind: Kind) -> None:

@@ -79,21 +79,25 @@ class Listings:
                 hints.append(session.catalogue.hints(kind))
             if session is not None:
                 meta = merged_meta(meta, session.catalogue.meta(kind))
-        entries, state = self._merged.get((caller.audience, kind))
+        entries, state = self._merged.get((self.viewpoint(caller.audience), kind))
         together = NO_CACHE if missing else merged_hints(hints)
         return Listing(entries, tuple(missing), state, meta, together)
 
     def table(self, audience: Audience, kind: Kind) -> NameTable:
         """The names of `kind` that `audience` may use, from what is known now."""
-        return self._tables.get((audience, kind))
+        return self._tables.get((self.viewpoint(audience), kind))
 
     def web(self, audience: Audience) -> WebTable:
         """Who owns which web address, from what is known now."""
-        return self._webs.get(audience)
+        return self._webs.get(self.viewpoint(audience))
+
+    def viewpoint(self, audience: Audience) -> Audience:
+        """As whom `audience` sees the lists; who has the same one sees the same."""
+        return self._mounts.viewpoint(audience)
 
     def modern(self, audience: Audience) -> frozenset[str]:
         """The mounts whose upstream speaks 2026-07-28 to `audience`, by id."""
-        sessions = ((mount.id, mount.session_of(audience)) for mount in self._mounts)
+        sessions = ((mount.id, mount.lister(audience)) for mount in self._mounts)
         return frozenset(each for each, session in sessions if session is not None and session.era == "modern")
 
     def web_conflicts(self) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import anyio
-
 from wf_mcp.core.config import Upstream
 from wf_mcp.core.merge import Offer
 from wf_mcp.core.namespace import Namespace
@@ -23,7 +21,6 @@ class Mount:
     components: tuple[Owned[ComponentTransform], ...]
     results: tuple[Owned[ResultTransform], ...]
     sessions: dict[str, UpstreamSession] = field(default_factory=dict)
-    scopes: dict[str, anyio.CancelScope] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -43,6 +40,24 @@ class Mount:
     def key(self, audience: Audience) -> str:
         """The key of the session that serves `audience`."""
         return audience.key(self.upstream.settings.isolation)
+
+    def control_key(self, audience: Audience) -> str:
+        """The key of the session that lists for `audience`: its own would be opened for every client that connects, so
+        that those who declare the same share one for lists and change notices (design D4).
+        """
+        own = self.key(audience)
+        return audience.principal if audience.owns(own) else own
+
+    def lister_key(self, audience: Audience) -> str:
+        """The key of the session whose lists `audience` sees: its own once the upstream said that those are others."""
+        own = self.key(audience)
+        control = self.control_key(audience)
+        session = self.sessions.get(own) if own != control else None
+        return control if session is None or session.borrows else own
+
+    def lister(self, audience: Audience) -> UpstreamSession | None:
+        """The session whose lists `audience` sees, if it has been opened."""
+        return self.sessions.get(self.lister_key(audience))
 
     def session_of(self, audience: Audience) -> UpstreamSession | None:
         """The session that serves `audience`, if it has been opened."""

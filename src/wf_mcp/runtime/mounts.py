@@ -4,14 +4,15 @@ A session belongs to an audience: the callers that may share it (design D4). Mou
 stopping one never holds up another.
 """
 
+import logging
+import time
 from collections.abc import Callable, Collection, Coroutine, Iterator
-from dataclasses import replace
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from wf_mcp.core.config import Config
+from wf_mcp.core.errors import UpstreamUnavailable
 from wf_mcp.core.events import Event
 from wf_mcp.core.ids import local_id
 from wf_mcp.core.plan import Plan
@@ -20,9 +21,11 @@ from wf_mcp.plugin.manager import Plugins
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.mount import Mount, mounted
-from wf_mcp.runtime.ports import Caller, ClientPort, Connector, Hello
-from wf_mcp.runtime.questions import Translation
+from wf_mcp.runtime.pool import Bounds, Opening, Pool
+from wf_mcp.runtime.ports import Caller, CatalogueStore, ClientPort, Connector, Hello
 from wf_mcp.runtime.session import UpstreamSession
+
+logger = logging.getLogger(__name__)
 
 
 class Mounts:
@@ -34,21 +37,33 @@ class Mounts:
     """
 
     def __init__(
-        self, connector: Connector, plugins: Plugins, publish: Callable[[Event], None], identity: JsonObject
+        self,
+        connector: Connector,
+        plugins: Plugins,
+        publish: Callable[[Event], None],
+        identity: JsonObject,
+        *,
+        catalogues: CatalogueStore | None = None,
     ) -> None:
-        self._identity = identity
-        self._connector = connector
         self._plugins = plugins
-        self._publish = publish
         self._mounts: dict[str, Mount] = {}
         self._audiences: dict[Audience, tuple[Hello, ClientPort | None]] = {}
+        self._principals: dict[Audience, str | None] = {}
         self._levels: dict[Audience, str] = {}
-        self._tasks: TaskGroup | None = None
-        self._list_wait = 5.0
+        self._apart: set[str] = set()
+        self._views: dict[Audience, None] = {}
         self._by_label: dict[str, Mount] = {}
-        self.asking = Asking()
+        self.pool = Pool(
+            connector,
+            publish,
+            identity,
+            changed=self._note_change,
+            apart=self._apart.add,
+            several=lambda: len(self._mounts) > 1,
+            catalogues=catalogues,
+        )
+        self.pool.wanted = self._wanted
         self.on_release: list[Callable[[Audience], None]] = []
-        self.on_open: list[Callable[[Mount, str, UpstreamSession], None]] = []
         self.version = 0
         self.changes = 0
 
@@ -58,13 +73,43 @@ class Mounts:
     def __getitem__(self, connection_id: str) -> Mount:
         return self._mounts[connection_id]
 
+    def get(self, connection_id: str) -> Mount | None:
+        """The mount with that connection id, if there is one."""
+        return self._mounts.get(connection_id)
+
     def __len__(self) -> int:
         return len(self._mounts)
 
     @property
     def audiences(self) -> tuple[Audience, ...]:
-        """Every audience that is attended."""
-        return tuple(self._audiences)
+        """Every audience that is attended; those that see the same lists by the same sessions are one."""
+        return tuple(dict.fromkeys(self.viewpoint(each) for each in self._audiences))
+
+    @property
+    def asking(self) -> Asking:
+        """What clients are being asked."""
+        return self.pool.asking
+
+    @property
+    def on_open(self) -> list[Callable[[Mount, str, UpstreamSession], None]]:
+        """Who is told of new sessions, by their keys."""
+        return self.pool.on_open
+
+    def viewpoint(self, audience: Audience) -> Audience:
+        """As whom `audience` sees the lists: as everybody who declares the same, until an upstream tells its session
+        something else.
+        """
+        alone = not audience.owned or audience.client == audience.principal
+        if alone or audience.client in self._apart:
+            return audience
+        view = Audience(audience.principal, audience.principal, audience.shared)
+        self._views[view] = None
+        return view
+
+    def concerns(self, audience: Audience, mount_id: str, key: str) -> bool:
+        """Whether a change of the lists of session `key` is one for `audience`."""
+        mount = self._mounts.get(mount_id)
+        return mount is not None and mount.lister_key(audience) == key
 
     @property
     def labels(self) -> Collection[str]:
@@ -89,10 +134,7 @@ class Mounts:
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Keep the sessions' task group until cancelled; returns when every upstream has been stopped."""
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            task_status.started()
-            await anyio.sleep_forever()
+        await self.pool.run(task_status=task_status)
 
     def prepare(self, config: Config, plugins: Plugins | None = None) -> dict[str, Mount]:
         """The mounts of `config`, not in use yet, with transforms from `plugins`, or from those in use.
@@ -104,7 +146,7 @@ class Mounts:
 
     def load(self, config: Config) -> None:
         """Mount every enabled upstream of `config`; nothing is started yet."""
-        self._list_wait = config.list_wait
+        self.pool.bounds = bounds(config)
         self._put(self.prepare(config))
 
     def apply(self, made: dict[str, Mount], config: Config, plan: Plan) -> list[UpstreamSession]:
@@ -113,7 +155,7 @@ class Mounts:
 
         Returns the sessions that were started.
         """
-        self._list_wait = config.list_wait
+        self.pool.bounds = bounds(config)
         wishes = {
             (connection_id, key): session.inbox.wishes
             for connection_id in plan.restarted
@@ -124,18 +166,21 @@ class Mounts:
         fresh = {*plan.added, *plan.restarted}
         for mount in made.values():
             if mount.id not in fresh:
-                self._keep(self._mounts[mount.id], mount)
+                self.pool.keep(self._mounts[mount.id], mount)
         self._put(made)
         started: dict[UpstreamSession, None] = {}
         for audience in tuple(self._audiences):
             for mount in (each for each in made.values() if each.id in fresh):
-                wanted = wishes.get((mount.id, mount.key(audience)))
-                if mount.upstream.settings.start == "lazy" and not (wanted and wanted.subscriptions):
-                    continue
-                session = self._session(mount, audience)
-                if session is not None:
-                    session.inbox.wishes = wanted or session.inbox.wishes
-                    started[session] = None
+                own, control = mount.key(audience), mount.control_key(audience)
+                for key in dict.fromkeys((control, own)):
+                    wanted = wishes.get((mount.id, key))
+                    subscribed = wanted is not None and bool(wanted.subscriptions)
+                    if not subscribed and (key != control or mount.upstream.settings.start == "lazy"):
+                        continue
+                    session = self._serving(mount, audience, key)
+                    if session is not None:
+                        session.inbox.wishes = wanted or session.inbox.wishes
+                        started[session] = None
         return list(started)
 
     def _put(self, mounts: dict[str, Mount]) -> None:
@@ -151,36 +196,47 @@ class Mounts:
         """Take transforms from `plugins` from now on."""
         self._plugins = plugins
 
-    def _keep(self, old: Mount, new: Mount) -> None:
-        """Let `new` go on with the connections of `old`, under settings that need no new process."""
-        new.sessions, new.scopes = old.sessions, old.scopes
-        for session in new.sessions.values():
-            session.adopt(new.upstream, self._translation(new))
-
     def _stop(self, mount: Mount) -> None:
         for key in tuple(mount.sessions):
-            self._end(mount, key)
-
-    def _end(self, mount: Mount, key: str) -> None:
-        mount.sessions.pop(key)
-        mount.scopes.pop(key).cancel()
-        self._note_change()
+            self.pool.end(mount, key)
 
     def attend(self, caller: Caller, *, wake: bool = True) -> list[tuple[Mount, UpstreamSession | None]]:
-        """Every mount with the session that serves `caller`, started now if need be; `None` where it cannot be started.
+        """Every mount with the session that lists for `caller`, started now if need be; `None` where it cannot be
+        started.
 
         Without `wake`, upstreams with `start: lazy` are left asleep.
         """
         self._admit(caller)
         return [
-            (mount, self._session(mount, caller.audience) if wake or mount.upstream.settings.start != "lazy" else None)
+            (mount, self.lister(mount, caller) if wake or self._free(mount, caller) else None)
             for mount in self._mounts.values()
         ]
 
-    def session(self, mount: Mount, caller: Caller) -> UpstreamSession | None:
-        """The session of `mount` that serves `caller`, started now if need be; `None` where it cannot be started."""
+    def _free(self, mount: Mount, caller: Caller) -> bool:
+        """Whether a session may be opened before anybody needs it: a lazy upstream's only where that starts nothing."""
+        if mount.upstream.settings.start != "lazy" or mount.lister(caller.audience) is not None:
+            return True
+        return self.pool.knows(mount, caller.hello, caller.principal)
+
+    def lister(self, mount: Mount, caller: Caller) -> UpstreamSession | None:
+        """The session of `mount` that lists for `caller`, started now if need be; `None` where it cannot be started."""
         self._admit(caller)
-        return self._session(mount, caller.audience)
+        try:
+            session = self._serving(mount, caller.audience, mount.lister_key(caller.audience))
+        except UpstreamUnavailable as full:
+            logger.warning("%s", full)
+            return None
+        if session is not None:
+            session.used = time.monotonic()
+        return session
+
+    def session(self, mount: Mount, caller: Caller) -> UpstreamSession | None:
+        """The session of `mount` that serves `caller`, started now if need be; `None` where it cannot be started.
+
+        Raises `UpstreamUnavailable` where there are too many sessions already.
+        """
+        self._admit(caller)
+        return self._serving(mount, caller.audience, mount.key(caller.audience))
 
     def open_spare(self, mount: Mount, caller: Caller, key: str) -> UpstreamSession:
         """Start another session of `mount` for those who share `caller`'s, under a key of its own."""
@@ -189,7 +245,7 @@ class Mounts:
 
     def close_spare(self, mount: Mount, key: str) -> None:
         """End a session that `open_spare` started."""
-        self._end(mount, key)
+        self.pool.end(mount, key)
 
     def open_sessions(self, caller: Caller) -> list[tuple[Mount, UpstreamSession]]:
         """Every mount that has a session serving `caller`, with it; nothing is started."""
@@ -202,8 +258,7 @@ class Mounts:
 
     def spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Start a task that nobody waits for; it ends with the mounts at the latest."""
-        if self._tasks is not None:
-            self._tasks.start_soon(work, name="aftermath of a client")
+        self.pool.spawn(work)
 
     def release(self, audience: Audience) -> tuple[tuple[UpstreamSession, tuple[str, ...]], ...]:
         """A client has gone: end the sessions that were its alone, and leave the shared ones.
@@ -212,34 +267,54 @@ class Mounts:
         """
         self._audiences.pop(audience, None)
         self._levels.pop(audience, None)
+        self._principals.pop(audience, None)
         left = []
         for mount in self._mounts.values():
-            key = mount.key(audience)
-            session = mount.sessions.get(key)
-            if session is None:
-                continue
-            if audience.owns(key):
-                self._end(mount, key)
-                continue
-            level = session.inbox.wishes.level
-            if unwanted := session.inbox.leave(audience.client):
-                left.append((session, unwanted))
-            if session.inbox.wishes.level != level:
-                self.spawn(session.level_again)
+            if audience.owns(own := mount.key(audience)) and own in mount.sessions:
+                self.pool.end(mount, own)
+            shared = mount.sessions.get(mount.control_key(audience))
+            if shared is not None and (unwanted := self._leave(shared, audience)):
+                left.append((shared, unwanted))
+        self._apart.discard(audience.client)
         for forget in self.on_release:
             forget(audience)
         return tuple(left)
 
+    def _leave(self, session: UpstreamSession, audience: Audience) -> tuple[str, ...]:
+        level = session.inbox.wishes.level
+        unwanted = session.inbox.leave(audience.client)
+        if session.inbox.wishes.level != level:
+            self.spawn(session.level_again)
+        return unwanted
+
+    def forget_unserved(self) -> None:
+        """Let go of what is kept for callers without a connection for whom no session is left."""
+        passing = [each for each, (_, standing) in self._audiences.items() if standing is None]
+        for audience in dict.fromkeys((*passing, *self._views)):
+            if all(audience.keys.isdisjoint(mount.sessions) for mount in self._mounts.values()):
+                self._audiences.pop(audience, None)
+                self._views.pop(audience, None)
+                for forget in self.on_release:
+                    forget(audience)
+
+    def _wanted(self, mount: Mount, key: str, session: UpstreamSession) -> bool:
+        """Whether a client that is connected now has the session, or lists by it."""
+        return session.inbox.heard_by_somebody or any(
+            key in (mount.key(audience), mount.control_key(audience))
+            for audience, (_, standing) in self._audiences.items()
+            if standing is not None
+        )
+
     def _admit(self, caller: Caller) -> None:
         if caller.audience not in self._audiences:
             self._audiences[caller.audience] = (caller.hello, caller.standing)
+            self._principals[caller.audience] = caller.principal
 
-    def _session(self, mount: Mount, audience: Audience) -> UpstreamSession | None:
-        key = mount.key(audience)
+    def _serving(self, mount: Mount, audience: Audience, key: str) -> UpstreamSession | None:
         session = mount.sessions.get(key)
         if session is None and mount.startable():
             session = self._open(mount, audience, key)
-        if session is not None and not session.inbox.owned:
+        if session is not None and not session.inbox.owned and key == mount.key(audience):
             self._join(session, audience)
         return session
 
@@ -257,45 +332,18 @@ class Mounts:
     def _open(self, mount: Mount, audience: Audience, key: str) -> UpstreamSession:
         hello, standing = self._audiences[audience]
         own = audience.owns(key)
-        if not own or mount.upstream.settings.identity == "proxy":
-            hello = replace(hello, client_info=self._identity)
-        session = UpstreamSession(
-            mount.upstream,
+        opening = Opening(
             hello,
-            self._connector,
-            self._publish,
-            key=key,
-            list_wait=self._list_wait,
-            owner=standing if own else None,
-            translation=self._translation(mount),
-            asking=self.asking,
-            on_change=self._note_change,
+            standing,
+            own,
+            audience.client,
+            self._levels.get(audience) if own or key == mount.key(audience) else None,
+            borrowing=own and key != mount.control_key(audience),
+            principal=self._principals.get(audience),
         )
-        if audience in self._levels:
-            session.inbox.wishes.set_level(audience.client, self._levels[audience])
-        mount.sessions[key] = session
-        self._note_change()
-        for note in self.on_open:
-            note(mount, key, session)
-        self._start(mount, key, session)
-        return session
+        return self.pool.open(mount, key, opening)
 
-    def _translation(self, mount: Mount) -> Translation:
-        settings = mount.upstream.settings
-        return Translation(
-            mount.namespace,
-            lambda: len(self._mounts) > 1,
-            attribution=settings.attribution == "label",
-            include_context=settings.include_context == "relay",
-        )
 
-    def _start(self, mount: Mount, key: str, session: UpstreamSession) -> None:
-        if self._tasks is None:
-            raise RuntimeError("the mounts are not running")
-        scope = mount.scopes[key] = anyio.CancelScope()
-
-        async def live() -> None:
-            with scope:
-                await session.run()
-
-        self._tasks.start_soon(live, name=f"upstream {mount.id}")
+def bounds(config: Config) -> Bounds:
+    """What a configuration says of the number of sessions, and of how long they are waited for."""
+    return Bounds(config.max_sessions, config.list_wait, config.starts, config.refresh)

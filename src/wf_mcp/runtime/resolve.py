@@ -9,6 +9,7 @@ from wf_mcp.core.errors import UnknownName, UnknownResource, UpstreamUnavailable
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
 from wf_mcp.core.routing import Entry
 from wf_mcp.core.uris import decode, is_web
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
@@ -55,10 +56,11 @@ class Resolver:
         entry = self._listings.table(caller.audience, kind).find(name)
         if entry is not None:
             mount = self._mounts[entry.mount_id]
-            session = self._session(mount, caller)
-            if session.catalogue.fresh(kind):
-                return Route(mount, session, entry.local)
-        await self._listings.listing(caller, kind)
+            if self._lister(mount, caller).catalogue.fresh(kind):
+                return Route(mount, self._session(mount, caller), entry.local)
+            await self._up_to_date(mount, caller, kind)
+        else:
+            await self._listings.listing(caller, kind)
         entry = self._listings.table(caller.audience, kind).find(name)
         if entry is None:
             await self._wait_for_owner(caller, kind, name)
@@ -87,9 +89,18 @@ class Resolver:
         )
         if mount is None:
             return
-        session = self._session(mount, caller)
-        await session.link()
-        await session.catalogue.get(kind, from_now=True)
+        await self._up_to_date(mount, caller, kind)
+
+    async def _up_to_date(self, mount: Mount, caller: Caller, kind: Kind) -> None:
+        """Give one upstream, and no other, the time that it needs to list `kind`.
+
+        Where the session that lists sleeps, the one that serves `caller` lists in its place: one is enough to start.
+        """
+        lister = self._lister(mount, caller)
+        serving = lister if lister.state is not State.ASLEEP else self._session(mount, caller)
+        await serving.link()
+        serving.lend(lister)
+        await lister.catalogue.get(kind, from_now=True)
 
     async def uri(self, caller: Caller, uri: str) -> Route:
         """The route of a resource by its public URI, listed or not.
@@ -101,13 +112,11 @@ class Resolver:
             mount, local = self._mounts.by_label(found[0]), found[1]
         else:
             mount, local = await self._unlabelled(caller, uri), uri
-        session = self._session(mount, caller)
-        if not session.catalogue.fresh(RESOURCES):  # what plug-ins hide is known by the list only
-            await session.link()
-            await session.catalogue.get(RESOURCES, from_now=True)
+        if not self._lister(mount, caller).catalogue.fresh(RESOURCES):  # what plug-ins hide is known by the list only
+            await self._up_to_date(mount, caller, RESOURCES)
         if any(local in self._shelves.hidden(mount, caller.audience, kind) for kind in (RESOURCES, TEMPLATES)):
             raise _unknown(uri)
-        return Route(mount, session, local)
+        return Route(mount, self._session(mount, caller), local)
 
     async def _unlabelled(self, caller: Caller, uri: str) -> Mount:
         if is_web(uri):
@@ -121,6 +130,11 @@ class Resolver:
         if self._mounts.bare is None:
             raise _unknown(uri)
         return self._mounts.bare
+
+    def _lister(self, mount: Mount, caller: Caller) -> UpstreamSession:
+        """The session that lists for `caller`; raises `UpstreamUnavailable` where it cannot be opened."""
+        lister = self._mounts.lister(mount, caller)
+        return lister if lister is not None else self._session(mount, caller)
 
     def _session(self, mount: Mount, caller: Caller) -> UpstreamSession:
         session = self._mounts.session(mount, caller)

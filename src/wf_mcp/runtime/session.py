@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from anyio.abc import TaskGroup
@@ -18,17 +19,24 @@ from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, Upstream
 from wf_mcp.core.events import Event
 from wf_mcp.core.kinds import KINDS, Kind
 from wf_mcp.core.namespace import Namespace
+from wf_mcp.core.stored import Stored
+from wf_mcp.core.tasks import is_task
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime import attribution
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.catalogue import Catalogue
 from wf_mcp.runtime.connection import Connection, State
 from wf_mcp.runtime.inbox import SessionInbox
+from wf_mcp.runtime.keeper import Keeper
 from wf_mcp.runtime.ports import NOBODY, Asker, ClientPort, Connector, Hello, Link, Sending, Withdrawn
 from wf_mcp.runtime.questions import Translation
 from wf_mcp.runtime.starts import Starts
 
 logger = logging.getLogger(__name__)
+
+
+TASK_KEPT = 3600.0
+"""Seconds for which a task is taken to be alive whose upstream did not say."""
 
 
 class UpstreamSession:
@@ -49,12 +57,22 @@ class UpstreamSession:
         on_change: Callable[[], None] = lambda: None,
         starts: Starts | None = None,
         asleep: bool = False,
+        on_apart: Callable[[], None] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.connection = Connection(upstream, hello, connector, publish, starts or Starts(), asleep=asleep)
         self.calls = 0
         self.errors = 0
+        self.used = time.monotonic()
+        self._tasks_until = 0.0
+        self._on_apart = on_apart
         self.deadline = time.monotonic() + list_wait
+        self.needed = False
         self.catalogue = Catalogue(upstream.label or upstream.id, self._late, list_wait, on_change)
+        self._keeper = keeper
+        if keeper is not None and keeper.stored is not None:
+            self.catalogue.seed(keeper.stored.lists, keeper.stored.at)
+        self._confirming = False
         self.inbox = SessionInbox(
             upstream.id,
             key,
@@ -65,6 +83,7 @@ class UpstreamSession:
             owner,
             self._spawn,
         )
+        self.inbox.on_list_changed = self._list_for_itself
         self._tasks: TaskGroup | None = None
         self._early: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
@@ -95,13 +114,24 @@ class UpstreamSession:
 
     @property
     def initialized(self) -> JsonObject | None:
-        """The upstream's `initialize` result, of the present or the last connection; `None` before the first."""
-        return self.last_link.initialized if self.last_link is not None else None
+        """The upstream's `initialize` result, of the present or the last connection, or of one before a restart; `None`
+        before the first.
+        """
+        said = self.last_link or self.stored
+        return said.initialized if said is not None else None
 
     @property
     def era(self) -> Era:
-        """The upstream's era, of the present or the last connection; handshake before the first."""
-        return self.last_link.era if self.last_link is not None else "handshake"
+        """The upstream's era, of the present or the last connection, or of one before a restart; handshake before the
+        first.
+        """
+        said = self.last_link or self.stored
+        return said.era if said is not None else "handshake"
+
+    @property
+    def stored(self) -> Stored | None:
+        """What is kept of the upstream across restarts."""
+        return self._keeper.stored if self._keeper is not None else None
 
     def offers(self, capability: str) -> bool:
         """Whether the upstream declared a capability."""
@@ -123,9 +153,68 @@ class UpstreamSession:
             self._spawn(work)
         await self._remind(link)
 
+    @property
+    def borrows(self) -> bool:
+        """Whether another session's lists stand for this one's: the upstream has not said that its own are others."""
+        return self._on_apart is not None
+
+    def _list_for_itself(self) -> None:
+        """The upstream says that this session's lists changed: from now on they are its own (design D4)."""
+        if self._on_apart is None:
+            return
+        tell, self._on_apart = self._on_apart, None
+        link = self.connection.current
+        if link is not None and self._tasks is not None:
+            self._load_lists(link, self._tasks)
+        tell()
+
+    def busy(self) -> bool:
+        """Whether ending the connection would take something away: a call, a subscription, or a task."""
+        wishes = self.inbox.wishes
+        return (
+            bool(len(self.inbox.calls) or wishes.subscriptions or wishes.tasks) or time.monotonic() < self._tasks_until
+        )
+
     def settled_in(self, link: Link, tasks: TaskGroup) -> None:
-        """Load the lists."""
+        """Load the lists, unless another session's stand for them."""
+        if not self.borrows:
+            self._load_lists(link, tasks)
+
+    def _load_lists(self, link: Link, tasks: TaskGroup) -> None:
+        if self._keeper is not None:
+            name = f"what is kept of {self.upstream.id}"
+            tasks.start_soon(self._keeper.run, self.catalogue, link, lambda: self.calls > 0, name=name)
         tasks.start_soon(self.catalogue.serve, link, name=f"catalogue of {self.upstream.id}")
+
+    def sleep(self) -> None:
+        """Close a connection that nobody uses; whoever needs it opens it again, and the lists stand meanwhile."""
+        if self.state is State.READY:
+            self.catalogue.rest()
+            self.connection.sleep()
+
+    async def keep(self) -> None:
+        """Keep the lists as they are now; before `sleep`, which ends what would do so."""
+        link = self.connection.current
+        if self._keeper is not None and link is not None and self.catalogue.completions:
+            await self._keeper.write(self.catalogue, link, self.catalogue.completions - 1)
+
+    def lend(self, lister: "UpstreamSession") -> None:
+        """List over this session's connection for one that shares the upstream and sleeps."""
+        link = self.connection.current
+        if link is not None and lister.state is State.ASLEEP:
+            self._spawn(partial(lister.confirm, link))
+
+    async def confirm(self, link: Link) -> None:
+        """List over another session's connection, which knows the same lists, and keep them."""
+        if self._confirming:
+            return
+        self._confirming, seen = True, self.catalogue.completions
+        try:
+            await self.catalogue.confirm(link)
+        finally:
+            self._confirming = False
+        if self._keeper is not None and self.catalogue.completions > seen:
+            await self._keeper.write(self.catalogue, link, seen)
 
     def moved_out(self) -> None:
         """Nothing more comes for the calls that were under way."""
@@ -134,11 +223,17 @@ class UpstreamSession:
         self.inbox.abandon()
 
     async def settled(self) -> bool:
-        """Wait until the session is ready or asleep or has failed, at most until `deadline`; true if it has."""
+        """Wait until the session is ready or asleep or has failed, at most until `deadline`; true if it has.
+
+        One whose lists are known from before is not waited for.
+        """
+        if self.catalogue.remembered and self.initialized is not None:
+            return True
         return await self.connection.settled(self.deadline)
 
     async def link(self, *, instead_of: Link | None = None) -> Link:
         """The open connection; see `Connection.link`."""
+        self.needed = True
         return await self.connection.link(instead_of=instead_of)
 
     async def request(self, method: str, params: JsonObject, asker: Asker = NOBODY) -> JsonObject:
@@ -148,6 +243,7 @@ class UpstreamSession:
         certainly did not arrive.
         """
         self.calls += 1
+        self.used = time.monotonic()
         try:
             link = await self.link()
             try:
@@ -185,10 +281,20 @@ class UpstreamSession:
                 with attribution.sending(call):
                     result = await link.request(method, params_here, sending)
             finally:
+                self.used = time.monotonic()
                 await call.settled()
+            self._note_task(result)
             if "task" in params and isinstance(result.get("task"), dict):
                 self.inbox.goes_on(call)
             return result
+
+    def _note_task(self, result: JsonObject) -> None:
+        """A task lives with the connection that it was made on, for as long as the upstream said."""
+        task = result.get("task") if isinstance(result.get("task"), dict) else result if is_task(result) else None
+        if task is not None:
+            ttl = task.get("ttl", task.get("ttlMs"))
+            seconds = ttl / 1000 if isinstance(ttl, int | float) else TASK_KEPT
+            self._tasks_until = max(self._tasks_until, time.monotonic() + seconds)
 
     async def notify(self, method: str, params: JsonObject) -> None:
         """Send the upstream a notification, if it is connected."""

@@ -50,7 +50,7 @@ class Shelves:
 
     def shelf(self, mount: Mount, audience: Audience, kind: Kind) -> Shelf | None:
         """What `mount` lists to `audience`, as far as it is known now; `None` if its list was never loaded."""
-        key = mount.key(audience)
+        key = mount.lister_key(audience)
         session = mount.sessions.get(key)
         items = session.catalogue.peek(kind) if session is not None else None
         if session is None or items is None:
@@ -98,9 +98,13 @@ class Shelves:
         return why_not_plain(mount.label, own, entry.safe, budget=self._budget(), hashed=hashed)
 
     def _forget(self, audience: Audience) -> None:
-        """Let go of the lists of sessions that were one client's alone."""
-        for each in [each for each in self._shelves if audience.owns(each[1])]:
+        """Let go of the lists of sessions that were one client's alone, or are no more."""
+        for each in [each for each in self._shelves if audience.owns(each[1]) or not self._served(each[0], each[1])]:
             del self._shelves[each]
+
+    def _served(self, mount_id: str, key: str) -> bool:
+        mount = self._mounts.get(mount_id)
+        return mount is not None and key in mount.sessions
 
     def _start_over(self) -> None:
         """Forget what was made for other mounts, or for these under other settings."""

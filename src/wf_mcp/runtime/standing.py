@@ -31,6 +31,7 @@ class Standing:
         """
         route = await self._resolver.uri(caller, _uri(params))
         local = {**params, "uri": route.local}
+        await route.session.link()  # one that is opened after the wish was noted would be asked twice
         wishes = route.session.inbox.wishes
         first = wishes.subscribe(route.local, caller.audience.client)
         if not first and not route.session.inbox.owned:
