@@ -2,6 +2,7 @@
 
 import json
 import random
+from contextlib import AsyncExitStack
 
 import anyio
 import pytest
@@ -113,7 +114,7 @@ async def test_state_is_not_shared(rig: Rig, isolation: str, seen: str | None) -
         assert await one.json("alpha.remember", {"value": "mine"}) is None
         assert await other.json("alpha.remember", {"value": "theirs"}) == seen
         assert await one.json("alpha.remember") == ("mine" if isolation == "client" else "theirs")
-    assert len(rig["alpha"].pids) == (2 if isolation == "client" else 1)
+    assert len(rig["alpha"].pids) == (3 if isolation == "client" else 1)  # one of the three lists for both
 
 
 @covers("sessions.principal", "With `isolation: principal` the clients of one token share a session")
@@ -147,15 +148,21 @@ async def test_an_upstream_sees_who_is_there(rig: Rig, front: Front) -> None:
     endpoint = rig.serve(front)
     async with endpoint.raw(name="claude-code", capabilities=UNUSUAL) as one, endpoint.raw(capabilities={}) as other:
         for raw in (one, other):
-            await raw.names()
-    seen = [item["params"] for item in rig["alpha"].events("request", method="initialize")]
+            for name in ("alpha", "proxy"):
+                await raw.text(f"{name}.who")
+    opened = [item["params"] for item in rig["alpha"].events("request", method="initialize")]
+    ours = [each for each in opened if each["clientInfo"]["name"] == "wf-mcp"]
+    seen = [each for each in opened if each not in ours]
+    # Over HTTP what lists for all who declare the same is wf-mcp's own session, and declares it too.
+    assert [each["capabilities"] for each in ours] == ([] if front == "stdio" else [UNUSUAL, {}])
     assert seen == [
         {"protocolVersion": HANDSHAKE, "capabilities": capabilities, "clientInfo": {"name": name, "version": "1.0"}}
         for name, capabilities in (("claude-code", UNUSUAL), ("raw-client", {}))
     ]
     hidden = [item["params"] for item in rig["proxy"].events("request", method="initialize")]
-    assert [each["clientInfo"]["name"] for each in hidden] == ["wf-mcp", "wf-mcp"]
-    assert [each["capabilities"] for each in hidden] == [UNUSUAL, {}]
+    assert {each["clientInfo"]["name"] for each in hidden} == {"wf-mcp"}
+    each_way = 1 if front == "stdio" else 2
+    assert [sum(one["capabilities"] == way for one in hidden) for way in (UNUSUAL, {})] == [each_way] * 2
 
 
 @covers("sessions.opened-once", "Requests of one client that come at once open one session with each upstream")
@@ -166,7 +173,8 @@ async def test_one_session_for_one_client(rig: Rig, front: Front) -> None:
     async with rig.serve(front).raw() as raw, anyio.create_task_group() as tasks:
         for number in range(10):
             tasks.start_soon(raw.text, f"{('alpha', 'beta')[number % 2]}.who")
-    assert [len(rig[name].pids) for name in ("alpha", "beta")] == [1, 1]
+    sessions = 1 if front == "stdio" else 2  # over HTTP the lists have one of their own
+    assert [len(rig[name].pids) for name in ("alpha", "beta")] == [sessions] * 2
 
 
 @covers("sessions.end", "When a client's session ends, the upstream processes that it alone used end, and no others")
@@ -181,7 +189,7 @@ async def test_a_session_ends_with_its_client(rig: Rig) -> None:
         await gone(mine)
         assert (await other.json("alpha.who"))["pid"] == theirs
         assert (await other.json("team.who"))["pid"] == shared
-    assert (len(rig["alpha"].pids), len(rig["team"].pids)) == (2, 1)
+    assert (len(rig["alpha"].pids), len(rig["team"].pids)) == (3, 1)
 
 
 @covers("sessions.quiet-listener", "A client that only connected hears a change that another client caused, once")
@@ -190,12 +198,26 @@ async def test_a_client_that_only_connected_hears_changes(rig: Rig, isolation: s
     rig.http_upstream("alpha", wf={"isolation": isolation})
     front = rig.serve("http")
     async with front.raw() as quiet, front.raw() as busy:
-        streams = 2 if isolation == "client" else 1
-        await eventually(lambda: len(rig["alpha"].events("http", verb="GET")) == streams)
+        await eventually(lambda: len(rig["alpha"].events("http", verb="GET")) == 1)
         await busy.text("alpha.grow")
         await quiet.notes.wait_for(CHANGED)
         assert "alpha.grown" in await quiet.names()
         assert len(quiet.notes.of(CHANGED)) == 1
+
+
+@covers("sessions.control", "Many idle HTTP clients with equal capabilities: one session with each upstream, no other")
+async def test_idle_clients_share_one_session_for_lists(rig: Rig) -> None:
+    rig.upstream("alpha")
+    rig.http_upstream("beta")
+    front = rig.serve("http")
+    async with AsyncExitStack() as clients:
+        listed = []
+        for _ in range(50):
+            raw = await clients.enter_async_context(front.raw())
+            listed.append(await raw.names())
+        assert all(each == listed[0] for each in listed)
+        assert len(rig["alpha"].pids) == 1
+        assert len(rig["beta"].events("request", method="initialize")) == 1
 
 
 @covers("sessions.own-changes", "A change in one client's own session is told to that client alone")
