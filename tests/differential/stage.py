@@ -135,11 +135,14 @@ def recorded(run: Run) -> Recording:
 
 
 def of_control(entry: Entry) -> bool:
-    """Whether a message may pass on a session that belongs to no client: lists, notices, and opening it."""
+    """Whether a message may pass on a session that belongs to no client: lists, notices, and opening it.
+
+    Servers ask for roots once they are told that they may; there such a session refuses (design D4).
+    """
     method: str = entry.message.get("method", "")
     return (
         "method" not in entry.message
-        or method in (*OF_CONTROL, "resources/templates/list")
+        or method in (*OF_CONTROL, "resources/templates/list", "roots/list")
         or method.endswith("list_changed")
     )
 
