@@ -14,13 +14,17 @@ from tests.runtime.stage import HELLO, upstream
 
 from wf_mcp.core.envelope import SUBSCRIPTION_ID_META_KEY
 from wf_mcp.core.errors import WfMcpError
+from wf_mcp.core.trouble import Trouble
 from wf_mcp.edge.channels import Channel
 from wf_mcp.edge.hop import Hop
 from wf_mcp.edge.modern_link import ModernLink
 from wf_mcp.runtime.ports import Hello
+from wf_mcp.runtime.telemetry import UNWATCHED, Telemetry
 
-Answer = JsonObject | None | Callable[[JsonObject], JsonObject | None]
-"""A result, nothing at all, or what makes one of the request's params; an error is `{"error": {…}}`."""
+Answer = JsonObject | None | Trouble | Callable[[JsonObject], JsonObject | None]
+"""A result, nothing at all, trouble on the way, or what makes a result of the request's params; an error is
+`{"error": {…}}`.
+"""
 
 DISCOVERED: JsonObject = {
     "resultType": "complete",
@@ -62,6 +66,7 @@ class Peer:
         self.trouble = trouble
         self.answers: dict[str, Answer] = dict(answers)
         self.came = Arrivals()
+        self._failures: dict[Any, Trouble] = {}
         self._send, self._read = anyio.create_memory_object_stream[SessionMessage | Exception](100)
         self._write, self._receive = anyio.create_memory_object_stream[SessionMessage](100)
 
@@ -71,7 +76,9 @@ class Peer:
         async def ended() -> str:
             return "the peer ended"
 
-        return Channel(self._read, self._write, lambda: self.trouble, ended)
+        return Channel(
+            self._read, self._write, lambda: self.trouble, ended, failure=lambda each: self._failures.pop(each, None)
+        )
 
     async def run(self) -> None:
         """Answers until nobody asks any more."""
@@ -90,6 +97,9 @@ class Peer:
 
     async def _answer(self, request_id: Any, method: str, params: JsonObject) -> None:
         found = self.answers.get(method, NO_METHOD)
+        if isinstance(found, Trouble):
+            self._failures[request_id] = found
+            found = {"error": {"code": -32603, "message": found.message}}
         outcome = found(params) if callable(found) else found
         if outcome is not None:
             await self.answer(request_id, outcome)
@@ -135,13 +145,15 @@ class Peer:
 
 
 @asynccontextmanager
-async def hop_to(peer: Peer, inbox: Hearing | None = None, **settings: Any) -> AsyncIterator[Hop]:
+async def hop_to(
+    peer: Peer, inbox: Hearing | None = None, *, telemetry: Telemetry = UNWATCHED, **settings: Any
+) -> AsyncIterator[Hop]:
     """A hop that runs for the time of the block."""
     with anyio.fail_after(20):
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(peer.run)
-                hop = Hop(upstream("up", **settings), peer.channel(), inbox or Hearing())
+                hop = Hop(upstream("up", **settings), peer.channel(), inbox or Hearing(), telemetry)
                 await tasks.start(hop.run)
                 yield hop
                 tasks.cancel_scope.cancel()

@@ -5,15 +5,14 @@ import sys
 
 import anyio
 import pytest
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest
 from tests.edge.http_script import scripted
 from tests.rig import free_port
 from tests.runtime.stage import upstream
 
-from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport
+from wf_mcp.core.config import ShutdownSettings, SseTransport, StdioTransport
 from wf_mcp.core.errors import UpstreamUnavailable
-from wf_mcp.edge.channels import open_http, open_sse, open_stdio_channel
+from wf_mcp.core.failures import failure_of
+from wf_mcp.edge.channels import open_sse, open_stdio_channel
 
 pytestmark = pytest.mark.anyio
 
@@ -81,58 +80,16 @@ async def test_an_sse_endpoint_that_cannot_be_reached_is_named_without_its_query
             raise AssertionError("it connected")
     assert raised.value.message.startswith(f"http://127.0.0.1:{port}/sse cannot be reached: ConnectError")
     assert "s3cr3t" not in raised.value.message
+    assert failure_of(raised.value, "").kind == "unreachable"
 
 
 async def test_an_sse_endpoint_that_refuses_says_its_status() -> None:
-    with scripted() as script, anyio.fail_after(20), pytest.raises(UpstreamUnavailable, match=r"answered HTTP.*405"):
+    with (
+        scripted() as script,
+        anyio.fail_after(20),
+        pytest.raises(UpstreamUnavailable, match=r"answered HTTP.*405") as raised,
+    ):
         async with open_sse(SseTransport(script.url)):
             raise AssertionError("it connected")
-
-
-async def test_an_http_channel_knows_its_last_refusal_and_forgets_it_with_the_next_answer() -> None:
-    status = 401
-
-    def answer(posted: dict[str, object]) -> tuple[int, None, dict[str, str]]:
-        return status, None, {}
-
-    with scripted(answer) as script, anyio.fail_after(20):
-        async with open_http(HttpTransport(f"{script.url}?key=s3cr3t", {"x-key": "k"})) as channel:
-            message = notification()
-            await channel.write.send(message)
-            while channel.trouble() is None:
-                await anyio.lowlevel.checkpoint()
-            where = script.url
-            assert channel.trouble() == f"HTTP 401 from {where}: check the headers configured for it"
-            assert await channel.post_mortem() == channel.trouble()
-            status = 500
-            await channel.write.send(message)
-            while channel.trouble() != f"HTTP 500 from {where}":
-                await anyio.lowlevel.checkpoint()
-            status = 202
-            await channel.write.send(message)
-            while channel.trouble() is not None:
-                await anyio.lowlevel.checkpoint()
-            assert await channel.post_mortem() == f"the connection to {where} ended"
-    assert script.posts[0][1]["x-key"] == "k"
-
-
-def notification() -> SessionMessage:
-    return SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/x"))
-
-
-async def test_an_http_channel_that_is_left_ends_its_session_even_when_cancelled() -> None:
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    with scripted() as script, anyio.fail_after(20):
-        http = HttpTransport(script.url, {"x-key": "k"})
-        with anyio.CancelScope() as scope:
-            async with open_http(http) as channel:
-                request = JSONRPCRequest(jsonrpc="2.0", id=1, method="initialize", params=hello)
-                await channel.write.send(SessionMessage(request))
-                await channel.read.receive()
-                scope.cancel()
-                await anyio.sleep_forever()
-        (headers,) = script.deletes
-        assert (headers["mcp-session-id"], headers["x-key"]) == ("session-1", "k")
-        async with open_http(http):
-            pass
-        assert len(script.deletes) == 1
+    assert raised.value.trouble is not None
+    assert (raised.value.trouble.kind, raised.value.trouble.status) == ("refused", 405)

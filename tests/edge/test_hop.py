@@ -9,7 +9,16 @@ from inline_snapshot import snapshot
 from tests.edge.peer import Hearing, Peer, hop_to
 from tests.inbox import JsonObject
 
-from wf_mcp.core.errors import NULL, LinkLost, NotServed, RelayedError, UpstreamTimeout, WfMcpError
+from wf_mcp.core.errors import (
+    NULL,
+    LinkLost,
+    NotServed,
+    RelayedError,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    WfMcpError,
+)
+from wf_mcp.core.trouble import SESSION_LOST, Trouble
 from wf_mcp.edge.hop import NoAgreement
 from wf_mcp.runtime.ports import PLAIN, Sending
 
@@ -60,17 +69,31 @@ async def test_an_error_of_the_upstream_s_passes_word_for_word(data: JsonObject)
 
 
 @pytest.mark.parametrize(
-    ("code", "message", "relayed"),
-    [(-32601, "Not Found", "Not Found (HTTP 404 from x)"), (-32601, "Method not found: y", "Method not found: y")],
+    ("trouble", "kind", "said"),
+    [
+        (Trouble("refused", "HTTP 503 from x", status=503), RelayedError, "HTTP 503 from x"),
+        (Trouble("unreachable", "x cannot be reached"), UpstreamUnavailable, "Upstream 'up' is unavailable: x cannot"),
+        (Trouble("reset", "it broke off", started=True), UpstreamUnavailable, "it broke off. It may have acted on the"),
+    ],
+    ids=lambda each: each.kind if isinstance(each, Trouble) else "",
 )
-async def test_an_http_status_is_told_where_the_upstream_said_nothing_itself(
-    code: int, message: str, relayed: str
+async def test_trouble_on_the_way_costs_the_request_and_not_the_link(
+    trouble: Trouble, kind: type[WfMcpError], said: str
 ) -> None:
-    peer = Peer({"x": {"error": {"code": code, "message": message}}}, trouble="HTTP 404 from x")
-    async with hop_to(peer) as hop:
-        with pytest.raises(RelayedError) as raised:
+    async with hop_to(Peer({"x": trouble, "y": {}})) as hop:
+        with pytest.raises(kind, match=said) as raised:
             await hop.request("x", None, PLAIN, {})
-    assert raised.value.message == relayed
+        assert raised.value.trouble == trouble and not isinstance(raised.value, LinkLost)
+        assert hop.alive and await hop.request("y", None, PLAIN, {}) == {}
+
+
+async def test_a_session_that_is_lost_takes_the_link_with_it_and_the_request_may_be_sent_again() -> None:
+    async with hop_to(Peer({"x": SESSION_LOST, "y": {}})) as hop:
+        for method in ("x", "y"):
+            with pytest.raises(LinkLost, match="no longer knows our session") as raised:
+                await hop.request(method, None, PLAIN, {})
+            assert not raised.value.started
+        assert not hop.alive
 
 
 async def test_what_carries_headers_ends_with_its_stream() -> None:
@@ -114,14 +137,17 @@ async def test_a_loss_takes_what_is_in_flight_with_it_and_later_requests_do_not_
 
 async def test_why_an_era_was_not_agreed_on_is_told_apart() -> None:
     peer = Peer({"refused": {"error": {"code": -32022, "message": "no", "data": {"supported": []}}}, "silent": None})
-    found = []
+    found, kinds = [], []
     async with hop_to(peer) as hop:
         for method in ("refused", "silent", "lost"):
             if method == "lost":
                 await peer.end()
             with pytest.raises(NoAgreement) as raised:
                 await hop.negotiate(method, {}, 0.05)
+            assert raised.value.trouble is None or raised.value.trouble.message == raised.value.message
+            kinds.append(raised.value.trouble and raised.value.trouble.kind)
             found.append((raised.value.how, raised.value.answered, raised.value.message))
+    assert kinds == [None, "unanswered", "reset"]
     assert found == snapshot(
         [
             ("refused", -32022, "it answered refused with error -32022: no"),
@@ -130,6 +156,18 @@ async def test_why_an_era_was_not_agreed_on_is_told_apart() -> None:
         ]
     )
     assert peer.came.of("notifications/cancelled") == []
+
+
+async def test_an_upstream_that_cannot_be_reached_needs_no_other_era() -> None:
+    trouble = Trouble("unreachable", "x cannot be reached: Connection refused")
+    peer = Peer({"one": trouble, "two": Trouble("reset", "it broke off", started=True)})
+    async with hop_to(peer) as hop:
+        with pytest.raises(UpstreamUnavailable, match=r"^x cannot be reached: Connection refused$") as raised:
+            await hop.negotiate("one", {}, 5)
+        assert raised.value.trouble == trouble and not isinstance(raised.value, NoAgreement)
+        with pytest.raises(NoAgreement, match="it went away before it answered two: it broke off") as lost:
+            await hop.negotiate("two", {}, 5)
+        assert lost.value.how == "lost"
 
 
 @pytest.mark.parametrize(

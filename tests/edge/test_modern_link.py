@@ -13,6 +13,7 @@ from tests.runtime.stage import HELLO
 
 from wf_mcp.core.envelope import Envelope
 from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable
+from wf_mcp.core.trouble import Trouble
 from wf_mcp.edge.hop import NoAgreement
 from wf_mcp.edge.modern_link import ModernLink
 from wf_mcp.runtime.ports import Sending
@@ -280,9 +281,10 @@ async def test_an_error_of_the_second_time_is_relayed() -> None:
 
 
 async def test_an_answer_that_broke_off_says_so_and_is_not_sent_again() -> None:
-    peer = Peer({"server/discover": QUIET, "x": error(-32000, "SSE stream ended without a response")})
+    broken = Trouble("reset", "the response stream ended", started=True)
+    peer = Peer({"server/discover": QUIET, "x": broken})
     async with modern_to(peer) as link:
-        with pytest.raises(UpstreamUnavailable, match="'up' broke off its answer to x: SSE stream ended") as raised:
+        with pytest.raises(UpstreamUnavailable, match="'up' gave no answer to x: the response stream ended") as raised:
             await link.request("x", None)
         assert not isinstance(raised.value, LinkLost)
     assert len(peer.came.of("x")) == 1

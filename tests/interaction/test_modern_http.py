@@ -3,7 +3,9 @@
 import base64
 import json
 import signal
+from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -271,3 +273,22 @@ async def test_listening_until_the_end(rig: Rig) -> None:
             assert last.data["result"]["resultType"] == "complete"
             assert await stream.event() is None
     assert rig.process.wait(10) == 0
+
+
+@covers("modern-http.white-space", "White space around a header's value is no part of it (RFC 9110 § 5.5)")
+async def test_white_space_around_headers(rig: Rig) -> None:
+    url = urlsplit(served(rig))
+    body = json.dumps(modern("tools/list", {})).encode()
+    head = (
+        f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nConnection: close\r\n"
+        f"MCP-Protocol-Version: \t 2026-07-28 \t \r\nMcp-Method:tools/list  \r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with anyio.fail_after(20):
+        async with await anyio.connect_tcp(str(url.hostname), int(url.port or 0)) as stream:
+            await stream.send(head.encode() + body)
+            answer = b""
+            with suppress(anyio.EndOfStream):
+                while True:
+                    answer += await stream.receive()
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"alpha.who" in answer

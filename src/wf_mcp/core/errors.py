@@ -6,6 +6,8 @@ A type exists only where some caller catches it. The front translates them in on
 from enum import Enum
 from typing import Any, Final
 
+from wf_mcp.core.trouble import Trouble
+
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
@@ -26,9 +28,13 @@ NULL: Final = Null.NULL
 
 
 class WfMcpError(Exception):
-    """Anything wf-mcp reports on purpose; `code` is the JSON-RPC code, `data` the error's data."""
+    """Anything wf-mcp reports on purpose; `code` is the JSON-RPC code, `data` the error's data.
+
+    `trouble` is what went wrong on the way to an upstream, where that is the reason and is known.
+    """
 
     code: int = INTERNAL_ERROR
+    trouble: Trouble | None = None
 
     def __init__(self, message: str, data: Any = None) -> None:
         super().__init__(message)

@@ -1,36 +1,32 @@
-"""The three ways to an upstream, brought to one shape: two message streams, and what can be told about a failure."""
+"""The ways to an upstream, brought to one shape: two message streams, and what can be told about a failure.
+
+Stdio and HTTP+SSE are here; streamable HTTP has `edge/http_channel.py`.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import httpx2
-from mcp.client.streamable_http import streamable_http_client
+from mcp_types import RequestId
 
-from wf_mcp.core.config import HttpTransport, ShutdownSettings, SseTransport, StdioTransport, Upstream
+from wf_mcp.core.config import ShutdownSettings, SseTransport, StdioTransport, Upstream
 from wf_mcp.core.errors import UpstreamUnavailable
+from wf_mcp.core.trouble import Trouble, TroubleKind
+from wf_mcp.edge.http_address import CONNECT_TIMEOUT, address
 from wf_mcp.edge.sse import sse_streams
 from wf_mcp.edge.stdio import StdioChannel, open_stdio
 from wf_mcp.runtime.ports import ProcessView
 
 logger = logging.getLogger(__name__)
 
-CONNECT_TIMEOUT = 30.0
-"""Seconds for connecting and for sending; reading has no limit, since a call may take as long as the client waits."""
-
 ANY_NUMBER = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=3.0)
 """Connections: each call in flight holds one, and what they wait for must not wait for them. Idle ones go before a
 server drops them (uvicorn and Node after 5 s), which it may do just as one is used again.
 """
-
-SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
-
-CLOSING = 3.0
-"""Seconds for saying goodbye to an HTTP upstream (DELETE of the session)."""
 
 LINE_LIMIT = 256 * 1024 * 1024
 """Bytes of one message from a stdio upstream; a longer one is skipped as noise."""
@@ -38,13 +34,16 @@ LINE_LIMIT = 256 * 1024 * 1024
 
 @dataclass(slots=True)
 class Channel:
-    """A pair of message streams; `trouble` says what the transport last saw go wrong, `post_mortem` why it ended."""
+    """A pair of message streams; `trouble` says what the transport last saw go wrong, `failure` what went wrong with a
+    request that it answered with an error itself, `post_mortem` why it ended.
+    """
 
     read: Any
     write: Any
     trouble: Callable[[], str | None]
     post_mortem: Callable[[], Awaitable[str]]
     process: ProcessView | None = None
+    failure: Callable[[RequestId], Trouble | None] = lambda _: None
 
 
 @asynccontextmanager
@@ -105,23 +104,6 @@ class _Noise:
 
 
 @asynccontextmanager
-async def open_http(http: HttpTransport) -> AsyncIterator[Channel]:
-    """Connect over streamable HTTP (2025-11-25 basic/transports § Streamable HTTP)."""
-    seen = _LastAnswer(http.url)
-    async with seen.client(http.headers) as client:
-        # The SDK would end the session inside the scope that is being cancelled, and so never does.
-        transport = streamable_http_client(
-            http.url, http_client=client, terminate_on_close=False, max_sse_event_size=None
-        )
-        try:
-            async with _goodbye(transport, seen) as (read, write):
-                yield Channel(read, write, seen.trouble, seen.post_mortem)
-        finally:
-            with anyio.move_on_after(CLOSING, shield=True), suppress(httpx2.TransportError):
-                await seen.end_session(client, http.url)
-
-
-@asynccontextmanager
 async def open_sse(sse: SseTransport) -> AsyncIterator[Channel]:
     """Connect over HTTP+SSE (2024-11-05 basic/transports)."""
     seen = _LastAnswer(sse.url)
@@ -143,11 +125,22 @@ async def _goodbye(transport: Any, seen: "_LastAnswer") -> AsyncIterator[tuple[A
             yield streams
     except* httpx2.TransportError as group:
         error = _first(group)
-        raise UpstreamUnavailable(
-            f"{seen.where} cannot be reached: {type(error).__name__}: {error or 'no answer'}"
-        ) from group
+        said = f"{seen.where} cannot be reached: {type(error).__name__}: {error or 'no answer'}"
+        raise _unavailable("unreachable", said) from group
     except* httpx2.HTTPStatusError as group:
-        raise UpstreamUnavailable(f"{seen.where} answered HTTP {_first(group)}") from group
+        error = _first(group)
+        status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
+        raise _unavailable(_kind_of(status), f"{seen.where} answered HTTP {error}", status) from group
+
+
+def _unavailable(kind: TroubleKind, said: str, status: int | None = None) -> UpstreamUnavailable:
+    error = UpstreamUnavailable(said)
+    error.trouble = Trouble(kind, said, status=status)
+    return error
+
+
+def _kind_of(status: int | None) -> TroubleKind:
+    return "needs_auth" if status in (401, 403) else "busy" if status in (429, 503) else "refused"
 
 
 def _first(error: BaseException) -> BaseException:
@@ -157,13 +150,11 @@ def _first(error: BaseException) -> BaseException:
 
 
 class _LastAnswer:
-    """What the HTTP client of one upstream last saw: the SDK's errors say neither status nor address."""
+    """What the HTTP client of one SSE upstream last saw: errors say neither status nor address."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self.where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        self.where = address(url)
         self._status: int | None = None
-        self._session: dict[str, str] = {}
         self._refused = anyio.Event()
 
     def client(self, headers: Any) -> httpx2.AsyncClient:
@@ -181,23 +172,13 @@ class _LastAnswer:
         self._status = response.status_code if response.status_code >= 400 else None
         if self._status is not None:
             self._refused.set()
-        opened, sent = response.headers.get(SESSION), response.request.headers
-        if opened:
-            self._session = {SESSION: opened}
-        elif SESSION in sent:
-            self._session = {name: sent[name] for name in (SESSION, VERSION) if name in sent}
 
     async def refusal(self) -> None:
         """Wait until a POST is refused and raise that: over SSE nobody else would hear of it, and the call would wait
         for ever.
         """
         await self._refused.wait()
-        raise UpstreamUnavailable(str(self.trouble()))
-
-    async def end_session(self, client: httpx2.AsyncClient, url: str) -> None:
-        """Tell the server that its session is over (2025-11-25 basic/transports § Session Management)."""
-        if self._session:
-            await client.delete(url, headers=self._session)
+        raise _unavailable(_kind_of(self._status), str(self.trouble()), self._status)
 
     def trouble(self) -> str | None:
         """The HTTP status behind the last error, in words."""
@@ -210,4 +191,4 @@ class _LastAnswer:
         return self.trouble() or f"the connection to {self.where} ended"
 
 
-__all__ = ["Channel", "open_http", "open_sse", "open_stdio_channel"]
+__all__ = ["Channel", "open_sse", "open_stdio_channel"]

@@ -4,29 +4,30 @@ errors and losses (design D2, D5).
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import anyio
 from mcp.shared.dispatcher import CallOptions, DispatchContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
 from wf_mcp.core.config import Upstream
 from wf_mcp.core.errors import NULL, LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
+from wf_mcp.core.trouble import Trouble
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.edge.cancellations import CANCELLED, Cancellations
 from wf_mcp.edge.channels import Channel
 from wf_mcp.edge.error_watch import ErrorWatch, mcp_error
+from wf_mcp.edge.in_flight import InFlight
 from wf_mcp.runtime.attribution import said_in
-from wf_mcp.runtime.ports import Inbox, ProcessView, Sending
+from wf_mcp.runtime.ports import Inbox, ProcessView, Sending, loss
+from wf_mcp.runtime.telemetry import UNWATCHED, Telemetry
 
 CANCELLING = 5.0
 """Seconds for telling an upstream that a request is cancelled; one that stops reading must not hold up its caller."""
-
-STAND_INS: Final = frozenset({(METHOD_NOT_FOUND, "Not Found"), (INTERNAL_ERROR, "Server returned an error response")})
-"""Errors that the SDK makes where an HTTP refusal has no JSON-RPC error in its body."""
 
 How = Literal["refused", "silent", "lost"]
 
@@ -48,15 +49,17 @@ class NoAgreement(UpstreamUnavailable):
 
 
 class Hop:
-    """One dispatcher over one channel; `receiver` takes what the upstream says by itself."""
+    """One dispatcher over one channel; `receiver` takes what the upstream says by itself, `telemetry` watches."""
 
-    def __init__(self, upstream: Upstream, channel: Channel, receiver: Inbox) -> None:
+    def __init__(self, upstream: Upstream, channel: Channel, receiver: Inbox, telemetry: Telemetry = UNWATCHED) -> None:
         self.upstream = upstream
+        self._telemetry = telemetry
         self.receiver = receiver
         self._channel = channel
         self._errors = ErrorWatch(channel.read)
         self._withdrawn = Cancellations()
-        self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(self._errors, channel.write)
+        self._in_flight = InFlight(self._errors, channel.write)
+        self._dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(self._in_flight, channel.write)
         self._last_id = 0
         self._gone = anyio.Event()
         self._why: str | None = None
@@ -69,13 +72,14 @@ class Hop:
     @property
     def alive(self) -> bool:
         """Whether the connection is still there, as far as is known."""
-        return not self._gone.is_set()
+        return self._why is None and not self._gone.is_set()
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Read from the upstream until it closes the connection."""
         try:
             await self._dispatcher.run(self._on_request, self._on_notify, self._intercept, task_status=task_status)
         finally:
+            self._in_flight.close()
             self._gone.set()
 
     async def closed(self) -> str:
@@ -96,28 +100,42 @@ class Hop:
         `initialize` is never cancelled (2025-11-25 basic/utilities/cancellation); what carries the headers of the
         modern era ends with its HTTP stream.
 
-        Raises `NoAgreement` where the upstream answers with an error, not in time, or not at all.
+        Raises `NoAgreement` where the upstream answers with an error, not in time, or not at all, and
+        `UpstreamUnavailable` where it cannot be reached.
         """
-        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": bool(headers), "request_id": self.next_id()}
+        request_id = self.next_id()
+        opts: CallOptions = {"timeout": limit, "cancel_on_abandon": bool(headers), "request_id": request_id}
         if headers:
             opts["headers"] = dict(headers)
-        try:
-            return await self._dispatcher.send_raw_request(method, params, opts)
-        except MCPError as error:
-            raise await self._no_agreement(error, method, limit) from error
+        with self._telemetry.sent(self.upstream, method, params):
+            try:
+                return await self._dispatcher.send_raw_request(method, params, opts)
+            except MCPError as error:
+                raise await self._no_agreement(error, method, limit, self._channel.failure(request_id)) from error
 
-    async def _no_agreement(self, error: MCPError, method: str, limit: float) -> NoAgreement:
-        if _is_timeout(error, method):
-            return NoAgreement(f"it did not answer {method} within {limit:g} s (setting wf.init_timeout)", "silent")
-        if _is_closed(error):
+    async def _no_agreement(
+        self, error: MCPError, method: str, limit: float, trouble: Trouble | None
+    ) -> UpstreamUnavailable:
+        refused: UpstreamUnavailable
+        if trouble is not None and trouble.kind in ("unreachable", "tls", "timed_out"):
+            refused = UpstreamUnavailable(trouble.message)  # no era would make a difference
+        elif trouble is not None and trouble.kind == "reset":
+            refused = NoAgreement(f"it went away before it answered {method}: {trouble.message}", "lost")
+        elif trouble is None and _is_timeout(error, method):
+            refused = NoAgreement(f"it did not answer {method} within {limit:g} s (setting wf.init_timeout)", "silent")
+            trouble = Trouble("unanswered", refused.message, started=True)
+        elif trouble is None and _is_closed(error):
             reason = await self._channel.post_mortem()
-            return NoAgreement(f"it went away before it answered {method}: {reason}", "lost")
-        said = self._channel.trouble()
-        return NoAgreement(
-            f"it answered {method} with error {error.code}: {error.message}" + (f" ({said})" if said else ""),
-            "refused",
-            error,
-        )
+            refused = NoAgreement(f"it went away before it answered {method}: {reason}", "lost")
+            trouble = Trouble(loss(self.process), refused.message, started=True)
+        else:
+            said = self._channel.trouble()
+            said = f" ({said})" if said and said not in error.message else ""
+            refused = NoAgreement(
+                f"it answered {method} with error {error.code}: {error.message}{said}", "refused", error
+            )
+        refused.trouble = trouble
+        return refused
 
     async def request(
         self,
@@ -128,22 +146,33 @@ class Hop:
         request_id: int | None = None,
     ) -> JsonObject:
         """Send one request and return its raw result; see `Link.request` for what is raised."""
+        version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
+        with self._telemetry.sent(self.upstream, method, params, version) as watched:
+            return watched.answered(await self._request(method, params, sending, headers, request_id))
+
+    async def _request(
+        self,
+        method: str,
+        params: JsonObject | None,
+        sending: Sending,
+        headers: Mapping[str, str],
+        request_id: int | None,
+    ) -> JsonObject:
         timeout, cancel_reason = sending.timeout, sending.cancel_reason
-        if self._gone.is_set():
+        if not self.alive:
             raise LinkLost(self._why or await self._channel.post_mortem(), started=False)
         request_id = self.next_id() if request_id is None else request_id
-        # The dispatcher would give a reason of its own, so the cancellation is ours to send.
-        opts: CallOptions = {"headers": dict(headers), "request_id": request_id, "cancel_on_abandon": False}
-        if timeout is not None:
-            opts["timeout"] = timeout
         try:
-            return await self._dispatcher.send_raw_request(method, params, opts)
+            return await self._in_flight.send(request_id, method, params, dict(headers), timeout)
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(CANCELLING, shield=True):
                 await self._cancel(request_id, await cancel_reason() if cancel_reason is not None else None, headers)
             raise
         except MCPError as error:
             null = self._errors.null_data(request_id)
+            trouble = self._channel.failure(request_id)
+            if trouble is not None:
+                raise self._troubled(trouble, error, method, null) from error
             if timeout is not None and _is_timeout(error, method):
                 await self._cancel(request_id, f"no answer within {timeout:g} s", headers)
                 raise UpstreamTimeout(
@@ -167,21 +196,36 @@ class Hop:
     async def _translated(self, error: MCPError, null: bool) -> WfMcpError:
         if _is_closed(error):
             return LinkLost(await self._channel.post_mortem(), started=True)
-        if error.code == INVALID_REQUEST and error.message == "Session terminated":
-            self._why = "it no longer knows our session"
-            self._gone.set()
-            return LinkLost(self._why, started=False)
-        # An error that the upstream wrote itself is relayed word for word, whatever the HTTP status beside it.
-        trouble = self._channel.trouble() if (error.code, error.message) in STAND_INS else None
-        said = f"{error.message} ({trouble})" if trouble else error.message
-        return RelayedError(error.code, said, NULL if null else error.data)
+        return RelayedError(error.code, error.message, NULL if null else error.data)
+
+    def _troubled(self, trouble: Trouble, error: MCPError, method: str, null: bool) -> WfMcpError:
+        """What becomes of a request that came to no answer of the upstream's; the connection is lost with the session
+        alone.
+        """
+        failed: WfMcpError
+        match trouble.kind:
+            case "session_lost":
+                self._why = trouble.message
+                failed = LinkLost(trouble.message, started=trouble.started)
+            case "refused" | "busy" | "needs_auth":
+                failed = RelayedError(error.code, error.message, error.data)
+            case _ if trouble.started:
+                failed = UpstreamUnavailable(
+                    f"Upstream {self.upstream.id!r} gave no answer to {method}: {trouble.message}. "
+                    "It may have acted on the request; it is not sent again."
+                )
+            case _:
+                failed = UpstreamUnavailable(f"Upstream {self.upstream.id!r} is unavailable: {trouble.message}")
+        failed.trouble = trouble
+        return failed
 
     async def _on_request(
         self, context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
     ) -> dict[str, Any]:
         try:
             withdrawn = partial(self._withdrawn.reason, context.request_id) if context.request_id is not None else None
-            return await self.receiver.asked(method, params, withdrawn)
+            with self._telemetry.asked(self.upstream, method, params):
+                return await self.receiver.asked(method, params, withdrawn)
         except WfMcpError as error:
             raise mcp_error(error.code, error.message, error.data) from error
 

@@ -209,4 +209,5 @@ class HttpFront:
 
 def _asks_for_none(request: Request) -> bool:
     """Whether the path says that its client is one of the handshake era without a session."""
-    return request.url.path.rstrip("/").endswith(STATELESS)
+    path: str = request.scope["path"]
+    return path.rstrip("/").endswith(STATELESS)

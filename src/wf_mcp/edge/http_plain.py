@@ -30,7 +30,7 @@ from wf_mcp.core.http_rules import (
     looks_like_version,
 )
 from wf_mcp.edge.http_wire import wire_bytes
-from wf_mcp.edge.streams import parse_message
+from wf_mcp.edge.messages import parse_message
 
 Header = tuple[bytes, bytes]
 

@@ -1,8 +1,8 @@
 """What the SDK's dispatcher reads from and writes to in an HTTP session, and messages as they go over the wire."""
 
+import asyncio
 import contextvars
-import json
-import math
+from collections import deque
 from collections.abc import Callable
 from typing import Self
 
@@ -10,7 +10,8 @@ import anyio
 import anyio.lowlevel
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage
-from pydantic_core import PydanticSerializationError
+
+from wf_mcp.edge.messages import message_bytes
 
 _BURST = 64
 """Messages after which those who read them get their turn."""
@@ -18,35 +19,54 @@ _BURST = 64
 
 def wire_bytes(message: JSONRPCMessage) -> bytes:
     """`message` as JSON: what was set, nulls included, and nothing else."""
-    try:
-        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-    except PydanticSerializationError:  # a lone surrogate, which JSON can carry as an escape only
-        return json.dumps(message.model_dump(by_alias=True, exclude_unset=True, mode="python")).encode()
+    return message_bytes(message)
 
 
 class Inbound:
-    """The dispatcher's read stream. `last_context` is how the SDK learns whose context variables a message brings."""
+    """The dispatcher's read stream. `last_context` is how the SDK learns whose context variables a message brings.
+
+    Unbounded: a client knows its session only once `initialize`, the one message that holds up the reading of others,
+    is answered.
+    """
 
     def __init__(self) -> None:
-        # Unbounded: a client knows its session only once `initialize`, the one message that holds up the reading of
-        # others, is answered.
-        self._send, self._receive = anyio.create_memory_object_stream[tuple[contextvars.Context, SessionMessage]](
-            math.inf
-        )
         self.last_context: contextvars.Context | None = None
+        self._waiting: deque[tuple[contextvars.Context, SessionMessage]] = deque()
+        self._news: asyncio.Future[None] | None = None
+        self._ended = False
+        self._closed = False
+        self._burst = 0
 
     def put(self, message: SessionMessage) -> None:
-        """Hand on one message, with the context of whoever sends it."""
-        self._send.send_nowait((contextvars.copy_context(), message))
+        """Hand on one message, with the context of whoever sends it. Raises `ClosedResourceError` after the end."""
+        if self._ended:
+            raise anyio.ClosedResourceError
+        self._waiting.append((contextvars.copy_context(), message))
+        self._wake()
 
     def end(self) -> None:
         """No more will come."""
-        self._send.close()
+        self._ended = True
+        self._wake()
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message; raises `EndOfStream` after the last one."""
-        self.last_context, message = await self._receive.receive()
+        """The next message, for one reader at a time; raises `EndOfStream` after the last one."""
+        self._burst += 1
+        if self._burst % _BURST == 0:
+            await anyio.lowlevel.checkpoint()
+        while not self._waiting or self._closed:
+            if self._closed:
+                raise anyio.ClosedResourceError
+            if self._ended:
+                raise anyio.EndOfStream
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
+        self.last_context, message = self._waiting.popleft()
         return message
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
 
     def __aiter__(self) -> Self:
         return self
@@ -59,8 +79,9 @@ class Inbound:
 
     async def aclose(self) -> None:
         """Stop reading; whoever still sends is told so."""
-        self._send.close()
-        self._receive.close()
+        self._closed = self._ended = True
+        self._waiting.clear()
+        self._wake()
 
     async def __aenter__(self) -> Self:
         return self

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp_types import CONNECTION_CLOSED, HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types import HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from wf_mcp.core.envelope import Envelope, Era, as_initialized, declared_to, extensions, with_envelope
-from wf_mcp.core.errors import INTERNAL_ERROR, INVALID_PARAMS, NotServed, RelayedError, UpstreamUnavailable
+from wf_mcp.core.errors import INTERNAL_ERROR, INVALID_PARAMS, NotServed, RelayedError
 from wf_mcp.core.levels import LEVELS
 from wf_mcp.core.tasks import TASKS_EXTENSION
 from wf_mcp.core.wire import JsonObject
@@ -179,15 +179,7 @@ class ModernLink:
     ) -> JsonObject:
         stamped = with_envelope(params, self._envelope(sending), self._version)
         headers = self._headers(method, stamped, sending.headers)
-        try:
-            result = await self._hop.request(method, stamped, sending, headers, request_id)
-        except RelayedError as error:
-            if error.code == CONNECTION_CLOSED and error.message.startswith("SSE stream"):  # the transport's own
-                raise UpstreamUnavailable(
-                    f"Upstream {self._hop.upstream.id!r} broke off its answer to {method}: {error.message}. "
-                    "It may have acted on the request; it is not sent again."
-                ) from error
-            raise
+        result = await self._hop.request(method, stamped, sending, headers, request_id)
         return self._params.usable(result) if self._http and method == "tools/list" else result
 
     def _envelope(self, sending: Sending) -> Envelope:

@@ -16,6 +16,7 @@ from anyio.abc import Process, TaskGroup
 
 from wf_mcp.core.errors import UpstreamUnavailable
 from wf_mcp.core.tail import Tail
+from wf_mcp.core.trouble import Trouble
 from wf_mcp.edge.reaper import Reaper, process_reaper
 from wf_mcp.edge.reaper_main import MARKER, anything_left, strike
 
@@ -60,7 +61,9 @@ def resolve_command(command: str, env: Mapping[str, str], cwd: str | None) -> st
     found = shutil.which(wanted, path=search)
     if found is None:
         where = "no such executable file" if by_path else f"looked for it in the child's PATH: {search}"
-        raise UpstreamUnavailable(f"command {command!r} not found ({where})")
+        missing = UpstreamUnavailable(f"command {command!r} not found ({where})")
+        missing.trouble = Trouble("not_found", missing.message)
+        raise missing
     return os.path.abspath(found)
 
 

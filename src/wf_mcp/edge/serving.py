@@ -25,11 +25,15 @@ from wf_mcp.core.errors import ConfigError
 from wf_mcp.edge.front import WireLane
 from wf_mcp.edge.http_front import STATELESS, HttpFront
 from wf_mcp.edge.http_guard import ExplainedGuard
+from wf_mcp.edge.http_protocol import FrontProtocol
 from wf_mcp.edge.http_sessions import HttpLimits
 from wf_mcp.edge.input_schemas import ParamHeaderCheck
+from wf_mcp.edge.probes import HEALTH, READY, ProbedByAddress, Probes
 from wf_mcp.edge.seams import low_level_server
 from wf_mcp.edge.sessionless import SessionlessRules
+from wf_mcp.edge.stdio_eras import serve_pipe
 from wf_mcp.edge.stdio_front import serve_stdio_streams
+from wf_mcp.edge.telemetry_front import FrontSpans
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +84,7 @@ def build_server(version: str, auth: AuthProvider | None = None) -> FastMCP:
     return FastMCP("wf-mcp", version=version, auth=auth, dereference_schemas=False)
 
 
-def install(server: FastMCP, *lanes: WireLane | ParamHeaderCheck | SessionlessRules) -> None:
+def install(server: FastMCP, *lanes: WireLane | ParamHeaderCheck | SessionlessRules | FrontSpans) -> None:
     """Put the wire lane, and before it what stands outside it, before everything else that sees a request."""
     low_level_server(server).middleware[:0] = lanes
 
@@ -91,8 +95,8 @@ async def serve_stdio(server: FastMCP, watch: Callable[[Any], Any] = lambda stre
     `watch` is put around the stream of what the client sends.
     """
     low: Any = low_level_server(server)
-    async with serve_stdio_streams() as (read, write):
-        await low.run(watch(read), write, low.create_initialization_options())
+    async with serve_stdio_streams() as (read, write), low.lifespan(low) as lifespan_state:
+        await serve_pipe(low, watch(read), write, lifespan_state)
 
 
 def check_exposed(address: Address, configured: Mapping[str, str]) -> None:
@@ -113,10 +117,17 @@ class _Server(uvicorn.Server):
         yield
 
 
-def http_app(server: FastMCP, front: HttpFront, allowed_hosts: tuple[str, ...]) -> Starlette:
+def http_app(
+    server: FastMCP,
+    front: HttpFront,
+    allowed_hosts: tuple[str, ...],
+    states: Callable[[], Mapping[str, int]] = dict,
+) -> Starlette:
     """The front's endpoint with what stands around it: the Host and Origin guard, and FastMCP's own authentication."""
     endpoint: Any = front
+    probes = Probes(lambda: front.sessions.stopping, states)
     middleware = [
+        Middleware(ProbedByAddress, probes=probes),
         Middleware(ExplainedGuard),
         Middleware(HostOriginGuardMiddleware, allowed_hosts=list(allowed_hosts), mode="strict"),
     ]
@@ -128,6 +139,7 @@ def http_app(server: FastMCP, front: HttpFront, allowed_hosts: tuple[str, ...]) 
     # Both spellings are served, since a redirect of a POST is not followed by all hosts.
     paths = (PATH, f"{PATH}{STATELESS}")
     routes += [Route(f"{path}{end}", endpoint=endpoint) for path in paths for end in ("", "/")]
+    routes += [Route(path, endpoint=probes) for path in (HEALTH, READY)]
     app = create_base_app(routes, middleware)
     app.state.transport_type = "streamable-http"  # what FastMCP's `Context` tells tools about their caller
     return app
@@ -141,20 +153,23 @@ async def serve_http(
     limits: Callable[[], HttpLimits] = HttpLimits,
     *,
     stateless: bool = False,
+    states: Callable[[], Mapping[str, int]] = dict,
 ) -> None:
     """Serve any number of clients over HTTP until `stop` is set; then calls get `GRACE` seconds for their result.
 
-    With `stateless`, handshake clients get no sessions.
+    With `stateless`, handshake clients get no sessions; `states` is what `/readyz` says of upstreams.
 
     Raises:
         ConfigError: `address` cannot be listened on.
     """
     front = HttpFront(low_level_server(server), limits, stateless=stateless)
     config = uvicorn.Config(
-        http_app(server, front, allowed_hosts),
+        http_app(server, front, allowed_hosts, states),
         host=address.host,
         port=address.port,
+        http=FrontProtocol,
         log_config=None,
+        access_log=logging.getLogger("uvicorn.access").isEnabledFor(logging.INFO),
         lifespan="off",
         ws="none",
         timeout_graceful_shutdown=GRACE + PARTING,

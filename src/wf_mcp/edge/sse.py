@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 
 from wf_mcp.core.errors import UpstreamUnavailable
-from wf_mcp.edge.streams import parse_message
+from wf_mcp.edge.messages import parse_message
 
 logger = logging.getLogger(__name__)
 
