@@ -14,9 +14,10 @@ class CountedChunk(bytes):
 
     searched = 0
 
-    def split(self, *args, **kwargs):
-        CountedChunk.searched += len(self)
-        return super().split(*args, **kwargs)
+    def find(self, sub, start=0):
+        found = super().find(sub, start)
+        CountedChunk.searched += (found + 1 if found >= 0 else len(self)) - start
+        return found
 
 
 def fed(chunks, limit=None):

@@ -8,13 +8,13 @@ import pytest
 from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from pydantic import BaseModel, Field
-from tests.edge.wire import Face, face
+from tests.edge.wire import HANDSHAKE, MODERN, Face, face, handshake, modern
 from tests.endpoint import Listener
 from tests.inbox import Inbox
 from tests.runtime.memory import Twin, tool
 
 from wf_mcp.core.events import PromptsChanged, ToolsChanged, UpstreamReady
-from wf_mcp.edge.admin import ContextSink, register
+from wf_mcp.edge.admin import ContextSink
 from wf_mcp.edge.serving import build_server, install
 from wf_mcp.plugin.types import AdminTool, Owned
 
@@ -39,7 +39,7 @@ async def served(*tools: Owned[AdminTool]) -> AsyncIterator[tuple[Face, Any, Cal
     async with face(Twin("alpha", tools=[tool("x")]), admin=True) as f:
         server = build_server("1")
         install(server, f.lane)
-        remove = register(server, tools, f.stage.bus, f.sink)
+        remove = f.own_tools.register(server, tools)
         yield f, server, remove
 
 
@@ -133,8 +133,45 @@ async def test_a_tool_that_fails_is_an_error_and_leaves_nothing_behind() -> None
 
 async def test_tools_that_were_taken_away_are_gone() -> None:
     async with served(own("add", add)) as (_, server, remove), client_of(server) as (client, _):
+        assert [each.name for each in await client.list_tools()] == ["alpha.x", "wf.admin.add"]
         remove()
         assert [each.name for each in await client.list_tools()] == ["alpha.x"]
+
+
+async def test_tools_that_are_added_later_are_listed() -> None:
+    async with served(own("add", add)) as (f, server, _remove), client_of(server) as (client, _):
+        await client.list_tools()
+        f.own_tools.register(server, [own("more", add)])
+        assert [each.name for each in await client.list_tools()] == ["alpha.x", "wf.admin.add", "wf.admin.more"]
+
+
+async def test_fastmcp_is_asked_once_for_each_revision_which_has_its_own_shape_of_a_tool() -> None:
+    asked: list[str] = []
+
+    async def fastmcp(ctx: Any) -> Any:
+        asked.append(ctx.protocol_version)
+        return {"tools": [{"name": f"wf.admin.{ctx.protocol_version}"}]}
+
+    async with face(Twin("alpha")) as f:
+        for _ in range(2):
+            for visitor, version in ((handshake(), HANDSHAKE), (modern(), MODERN)):
+                context = visitor.context("tools/list", {"cursor": "c"})
+                assert await f.own_tools.listed(context, fastmcp) == [{"name": f"wf.admin.{version}"}]
+    assert asked == [HANDSHAKE, MODERN]
+
+
+async def test_what_was_asked_for_before_a_change_is_not_kept_after_it() -> None:
+    async def slow(ctx: Any) -> Any:
+        f.own_tools.register(build_server("1"), [])
+        return {"tools": [{"name": "wf.admin.old"}]}
+
+    async def new(ctx: Any) -> Any:
+        return {"tools": [{"name": "wf.admin.new"}]}
+
+    async with face(Twin("alpha")) as f:
+        context = handshake().context("tools/list")
+        assert await f.own_tools.listed(context, slow) == [{"name": "wf.admin.old"}]
+        assert await f.own_tools.listed(context, new) == [{"name": "wf.admin.new"}]
 
 
 async def test_what_a_request_caused_is_told_in_its_order_and_each_once() -> None:

@@ -128,6 +128,27 @@ async def test_a_client_that_initializes_again_stays_the_same_client() -> None:
         tasks.cancel_scope.cancel()
 
 
+async def test_what_requests_have_in_common_is_kept_until_the_client_or_its_principal_is_another() -> None:
+    async with anyio.create_task_group() as tasks:
+        sink = SessionSink()
+        sink.run_in(tasks)
+        callers, visitor = callers_of("http", sink=sink), handshake("s")
+
+        def next_request(principal: str) -> Caller:
+            return callers.of(visitor.context("tools/list", request=over_http(principal)))
+
+        callers.arrived(visitor.context("initialize", hello(), request=over_http("alice")))
+        one, two = next_request("alice"), next_request("alice")
+        assert (one.audience, one.hello) == (two.audience, two.hello)
+        assert one.hello is two.hello
+        assert one.port is not two.port
+        assert next_request("bob").audience.principal != one.audience.principal
+        assert next_request("bob").principal == "bob"
+        callers.arrived(visitor.context("initialize", hello(ROOTS), request=over_http("alice")))
+        assert next_request("alice").hello.capabilities == ROOTS
+        tasks.cancel_scope.cancel()
+
+
 @pytest.mark.parametrize("version", ["1999-01-01", None, 3, "2026-07-28"], ids=repr)
 async def test_a_revision_that_we_do_not_know_becomes_the_latest(version: object) -> None:
     caller, _ = await arrived("stdio", {**hello(), "protocolVersion": version})

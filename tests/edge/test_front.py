@@ -1,8 +1,9 @@
 """The wire lane: what it answers itself, what goes on to FastMCP, and what errors look like (design D1)."""
 
 import gc
+import re
 import weakref
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
@@ -12,8 +13,10 @@ from tests.edge.wire import HANDSHAKE, IDENTITY, Face, Visitor, face, handshake,
 from tests.runtime.memory import Twin, prompt, resource, template, text, tool
 from tests.runtime.stage import IDENTITY as OURS
 
+from wf_mcp.core.envelope import Era
 from wf_mcp.core.errors import RelayedError, UpstreamTimeout
 from wf_mcp.core.events import ToolsChanged
+from wf_mcp.plugin import ComponentTransform, Namespace, impl
 
 pytestmark = pytest.mark.anyio
 
@@ -231,9 +234,10 @@ async def test_the_model_is_told_of_an_absent_upstream_in_a_result_without_secre
         twin.link.lose()
         answer = await f.ask(visitor, "tools/call", {"name": "alpha.x"})
         error = await error_of(f, visitor, "prompts/get", {"name": "alpha.p"})
-    said = "Upstream 'alpha' is unavailable: *** key refused"
-    assert answer == {**text(said), "isError": True}
-    assert (error.code, error.message) == (-32603, said)
+    said = r"Upstream 'alpha' is unavailable: \*\*\* key refused \(it is tried again in [12] s\)"
+    (block,) = answer["content"]
+    assert (answer["isError"], error.code) == (True, -32603)
+    assert re.fullmatch(said, block["text"]) and re.fullmatch(said, error.message)
 
 
 async def test_the_model_is_told_of_a_timeout_in_a_result() -> None:
@@ -444,6 +448,48 @@ async def test_a_client_whose_own_session_lists_otherwise_sees_that_from_then_on
         await other.peer.notes.wait_for("notifications/tools/list_changed")
         await anyio.wait_all_tasks_blocked()
         assert len(one.peer.heard) == len(other.peer.heard) == 1
+
+
+class Hiding:
+    """Hides every component that has `secret` in its name."""
+
+    @impl
+    def wf_component_transforms(self, mount: Namespace) -> list[ComponentTransform]:
+        return [lambda component: None if "secret" in component.name else component]
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["after a list", "before any list"])
+@pytest.mark.parametrize("era", get_args(Era))
+async def test_what_is_hidden_is_unknown_in_either_era(era: Era, listed: bool) -> None:
+    twin = Twin(
+        "alpha",
+        tools=[tool("secret")],
+        prompts=[prompt("secret")],
+        resources=[resource("demo://r", name="secret")],
+        templates=[template("demo://{x}", name="secret")],
+    )
+    of_prompt = {"ref": {"type": "ref/prompt", "name": "alpha.secret"}, "argument": {"name": "a", "value": ""}}
+    of_template = {"ref": {"type": "ref/resource", "uri": "demo://alpha/{x}"}, "argument": {"name": "a", "value": ""}}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("tools/call", {"name": "alpha.secret"}),
+        ("tools/call", {"name": "wf.call_tool", "arguments": {"name": "alpha.secret", "arguments": {}}}),
+        ("prompts/get", {"name": "alpha.secret"}),
+        ("resources/read", {"uri": "demo://alpha/r"}),
+        ("completion/complete", of_prompt),
+        ("completion/complete", of_template),
+    ]
+    async with face(twin, plugins={"hiding": Hiding()}, fallback="on") as f:
+        visitor = await f.arrive() if era == "handshake" else modern()
+        if listed:
+            for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
+                assert "secret" not in str(await f.ask(visitor, method))
+        for method, params in asked:
+            with pytest.raises(MCPError) as refused:
+                await f.ask(visitor, method, params)
+            unknown = -32002 if era == "handshake" and "demo://" in str(params) else -32602
+            assert (method, refused.value.error.code) == (method, unknown)
+        relayed = {request.method for request in twin.requests} - {"initialize"}
+    assert all(method.endswith("/list") for method in relayed)
 
 
 async def test_resources_are_listed_under_their_public_addresses() -> None:

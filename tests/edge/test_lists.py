@@ -11,7 +11,7 @@ from wf_mcp.core.errors import InvalidParams
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TOOLS
 from wf_mcp.core.merge import PARTIAL
 from wf_mcp.core.seal import Sealer
-from wf_mcp.core.wire import JsonObject
+from wf_mcp.core.wire import JsonObject, Written
 from wf_mcp.edge.lists import Lists
 
 pytestmark = pytest.mark.anyio
@@ -182,3 +182,56 @@ async def test_an_address_that_changed_hands_is_gone_on_from_at_its_new_owner() 
         await s.operator.reload()
         page = await lists.answer(caller(), RESOURCES, None, [])
         assert SEALER.open("cursor", page["nextCursor"])["owner"] == "beta"
+
+
+async def test_while_nothing_changes_a_list_is_the_same_object_with_its_text() -> None:
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: None, SEALER)
+        first = (await lists.answer(caller(), TOOLS, None, []))["tools"]
+        assert isinstance(first, Written)
+        assert (await lists.answer(caller(), TOOLS, None, []))["tools"] is first
+        safe = (await lists.answer(SAFE, TOOLS, None, []))["tools"]
+        assert safe is not first
+        assert (await lists.answer(SAFE, TOOLS, None, []))["tools"] is safe
+        s.twin("alpha").change("tools", [tool("z")])
+        with anyio.fail_after(10):
+            changed = first
+            while changed is first:
+                changed = (await lists.answer(caller(), TOOLS, None, []))["tools"]
+                await anyio.lowlevel.checkpoint()
+    assert changed == [tool("alpha.z")]
+
+
+async def test_pages_are_the_same_objects_too() -> None:
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: 2, SEALER)
+        first = await lists.answer(caller(), TOOLS, None, [])
+        second = (await lists.answer(caller(), TOOLS, first["nextCursor"], []))["tools"]
+        assert second == [tool("alpha.c"), tool("alpha.d")]
+        assert (await lists.answer(caller(), TOOLS, None, []))["tools"] is first["tools"]
+        assert (await lists.answer(caller(), TOOLS, first["nextCursor"], []))["tools"] is second
+
+
+async def test_tools_of_our_own_are_part_of_it_until_they_are_others() -> None:
+    other = [tool("wf.admin.status", description="described otherwise")]
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: None, SEALER)
+        first = (await lists.answer(caller(), TOOLS, None, OWN))["tools"]
+        assert (await lists.answer(caller(), TOOLS, None, list(OWN)))["tools"] is first
+        bare = (await lists.answer(caller(), TOOLS, None, []))["tools"]
+        assert [item["name"] for item in bare] == [f"alpha.{name}" for name in "abcde"]
+        assert (await lists.answer(caller(), TOOLS, None, other))["tools"][-1] == other[0]
+        more = (await lists.answer(caller(), TOOLS, None, [*OWN, tool("wf.read_resource")]))["tools"]
+        assert [item["name"] for item in more[-2:]] == ["wf.admin.status", "wf.read_resource"]
+        assert (await lists.answer(caller(), TOOLS, None, OWN))["tools"] == first
+
+
+async def test_what_is_beside_the_list_is_made_for_each_answer() -> None:
+    hints = {"ttlMs": 60_000, "cacheScope": "public"}
+    asks = caller(era="modern")
+    async with stage(five()) as s:
+        lists = Lists(s.listings, lambda: None, SEALER)
+        one, two = [await lists.answer(asks, TOOLS, None, OWN) for _ in range(2)]
+    assert one["tools"] is two["tools"]
+    assert one is not two
+    assert set(one) == {"tools", *hints}

@@ -1,5 +1,6 @@
 """The front's wire: nothing but messages on it, never in the way of a shutdown, whatever the descriptors are."""
 
+import fcntl
 import json
 import os
 import select
@@ -148,6 +149,41 @@ def test_descriptors_come_back_as_they_were(env):
     assert os.get_blocking(write_end)
     os.close(read_end)
     os.close(write_end)
+
+
+def test_a_pipe_that_a_message_fills_is_made_to_hold_more(env):
+    read_end, write_end = os.pipe()
+    before = fcntl.fcntl(read_end, fcntl.F_GETPIPE_SZ)
+    with front(env, stdout=write_end) as process:
+        os.close(write_end)
+        process.stdin.write(REQUEST + b'{"jsonrpc":"2.0","id":2,"method":"m","params":{"size":5000000}}\n')
+        process.stdin.close()
+        process.stdin = None
+        with open(read_end, "rb") as file:
+            assert json.loads(file.readline()) == ANSWER
+            assert len(file.readline()) > 5_000_000
+            assert fcntl.fcntl(read_end, fcntl.F_GETPIPE_SZ) > before
+
+
+def test_a_named_pipe_is_served_to_its_end(env, tmp_path):
+    """Opened once more, one whose writer has gone already would never say so."""
+    os.mkfifo(tmp_path / "in")
+    both = os.open(tmp_path / "in", os.O_RDWR)
+    stdin = os.open(tmp_path / "in", os.O_RDONLY)
+    os.write(both, REQUEST)
+    os.close(both)
+    with front(env, stdin) as process:
+        os.close(stdin)
+        assert parsed(process.communicate(timeout=10)[0]) == [ANSWER]
+
+
+def test_a_pipe_whose_writer_has_gone_before_the_start_is_served_to_its_end(env):
+    read_end, write_end = os.pipe()
+    os.write(write_end, REQUEST)
+    os.close(write_end)
+    with front(env, read_end) as process:
+        os.close(read_end)
+        assert parsed(process.communicate(timeout=10)[0]) == [ANSWER]
 
 
 @pytest.mark.anyio

@@ -1,5 +1,6 @@
 """Lists: every page, kept until they change, and the notices that say so."""
 
+import anyio
 import pytest
 from tests.covers import covers
 from tests.inbox import JsonObject
@@ -99,6 +100,31 @@ async def test_lists_are_kept(rig: Rig) -> None:
         before = len(rig["alpha"].events("request", method="tools/list"))
         await raw.names()
         assert len(rig["alpha"].events("request", method="tools/list")) == before == 1
+
+
+@covers("lists.warm", "A list that is asked for again is the same to the last field, in every form, until it changes")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("front", FRONTS)
+async def test_a_warm_list_is_what_the_first_one_was(rig: Rig, front, era) -> None:
+    odd: JsonObject = {"x-null": None, "n": 2**70, "text": "\u00e9\n\u2028", "_meta": {"a": [1.5, {}]}}
+    tools = [{"name": f"t{n}", "inputSchema": OBJECT, **odd} for n in range(5)]
+    rig.upstream("alpha", {"tools": tools})
+    rig.settings["page_size"] = 4
+    async with rig.serve(front).raw(era) as raw:
+        cold = await raw.items("tools/list", "tools")
+        assert [tool for tool in cold if tool["name"] == "alpha.t3"] == [{**tools[3], "name": "alpha.t3"}]
+        first = await raw.request("tools/list", {})
+        for _ in range(3):
+            assert await raw.items("tools/list", "tools") == cold
+            again = await raw.request("tools/list", {})
+            assert list(again) == list(first)
+            assert {**again, "nextCursor": ""} == {**first, "nextCursor": ""}
+        await raw.text("alpha.grow", {"kinds": ["tools"]})
+        names: list[str] = []
+        with anyio.fail_after(10):
+            while "alpha.grown" not in names:
+                names = [tool["name"] for tool in await raw.items("tools/list", "tools")]
+        assert len(names) == len(set(names)) == len(cold) + 1
 
 
 @covers("events.list-changed", "An upstream's list_changed reaches the client, and the next list shows the change")

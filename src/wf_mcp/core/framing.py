@@ -34,13 +34,14 @@ class Lines:
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
         """The lines that `chunk` completes, without `\\n` or `\\r\\n`; an `Overlong` once one passes the limit."""
         found: list[bytes | Overlong] = []
-        pieces = chunk.split(b"\n")
-        rest = pieces.pop()
-        for piece in pieces:
-            self._take(piece, found)
+        start = 0
+        # Not `split`, which compares byte by byte.
+        while (end := chunk.find(b"\n", start)) >= 0:
+            self._take(chunk[start:end], found)
             self._end(found)
-        if rest:
-            self._take(rest, found)
+            start = end + 1
+        if start < len(chunk):
+            self._take(chunk[start:], found)
         return found
 
     def finish(self) -> list[bytes | Overlong]:

@@ -39,6 +39,9 @@ from wf_mcp.runtime.ports import Caller, Hello
 STATE_KEY = "wf_mcp.client"
 """Where a connection's scratch state keeps its `Client`."""
 
+CALLER_KEY = "wf_mcp.caller"
+"""Where it keeps what its client's callers have in common, from one `initialize` to the next."""
+
 STDIO = "stdio"
 
 NAMES = "names"
@@ -90,6 +93,7 @@ class Callers:
         if self._errors is not None:
             connection.state[ERRORS_KEY] = self._errors
         client.names = self._names(ctx, _object(client.initialize.get("clientInfo")))
+        connection.state.pop(CALLER_KEY, None)
         caller = self._handshake(client, ctx, connection)
         client.audience = caller.audience
         connection.exit_stack.callback(self._left, caller.audience)
@@ -129,26 +133,38 @@ class Callers:
         )
 
     def _handshake(self, client: Client, ctx: Context, connection: Connection) -> Caller:
+        principal = _principal(ctx)
+        known = connection.state.get(CALLER_KEY)
+        if not isinstance(known, Caller) or known.principal != principal:
+            known = connection.state[CALLER_KEY] = self._introduced(client, ctx, principal)
+        return Caller(  # not `replace`, which takes several times as long
+            audience=known.audience,
+            hello=known.hello,
+            style=known.style,
+            headers=_headers(ctx),
+            port=RequestPort(client, ctx.session, ctx.request_id, connection) if ctx.request_id is not None else None,
+            standing=client.port,
+            principal=principal,
+        )
+
+    def _introduced(self, client: Client, ctx: Context, principal: str | None) -> Caller:
+        """What is the same in all requests of a client that said hello."""
         params = client.initialize
         capabilities = _object(params.get("capabilities"))
         wanted = params.get("protocolVersion")
         version = str(wanted) if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
         shared = self._sessionless(capabilities, version, ctx)
-        audience = alone(STDIO) if self._alone else replace(shared, client=client.key, owned=True)
         return Caller(
-            audience=audience,
+            audience=alone(STDIO) if self._alone else replace(shared, client=client.key, owned=True),
             hello=self._hello(capabilities, params.get("clientInfo"), version),
             style=client.names.style,
-            headers=_headers(ctx),
-            port=RequestPort(client, ctx.session, ctx.request_id, connection) if ctx.request_id is not None else None,
             standing=client.port,
-            principal=_principal(ctx),
+            principal=principal,
         )
 
     def _modern(self, ctx: Context) -> Caller:
         meta = _object((ctx.params or {}).get("_meta"))
         capabilities = _object(meta.get(CLIENT_CAPABILITIES_META_KEY))
-        audience = self._sessionless(capabilities, LATEST_HANDSHAKE_VERSION, ctx)
         # Clients number their requests for themselves, so that ids of two of them may be equal.
         key = STDIO if self._alone else f"request {next(self._requests)}"
         info = _object(meta.get(CLIENT_INFO_META_KEY))
@@ -157,7 +173,7 @@ class Callers:
         wanted = meta.get(LOG_LEVEL_META_KEY)
         level = wanted if isinstance(wanted, str) and wanted in LEVELS else None
         return Caller(
-            audience=alone(STDIO) if self._alone else audience,
+            audience=alone(STDIO) if self._alone else self._sessionless(capabilities, LATEST_HANDSHAKE_VERSION, ctx),
             hello=replace(self._hello(capabilities, info or None, LATEST_HANDSHAKE_VERSION), era="modern"),
             era="modern",
             style=names.style,

@@ -13,7 +13,6 @@ from typing import Any
 from mcp.server.context import CallNext
 from mcp.shared.exceptions import MCPError
 from mcp_types import SERVER_INFO_META_KEY
-from pydantic import BaseModel
 
 from wf_mcp.core.envelope import bare_result, without_envelope
 from wf_mcp.core.errors import (
@@ -33,11 +32,13 @@ from wf_mcp.core.kinds import KIND_OF_LIST, TOOLS
 from wf_mcp.core.merge import merged_capabilities, merged_instructions
 from wf_mcp.core.names import ADMIN
 from wf_mcp.core.wire import JsonObject
+from wf_mcp.edge.admin import OwnTools
 from wf_mcp.edge.callers import Callers, Context, is_modern
 from wf_mcp.edge.error_watch import mcp_error
 from wf_mcp.edge.fallbacks import Fallbacks
 from wf_mcp.edge.listen import listen
-from wf_mcp.edge.lists import Lists
+from wf_mcp.edge.lists import OWN, Lists
+from wf_mcp.edge.messages import result_object
 from wf_mcp.runtime.dispatch import TARGET, Dispatch
 from wf_mcp.runtime.extended_tasks import ExtendedTasks
 from wf_mcp.runtime.listeners import Listeners
@@ -53,6 +54,8 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[Context, CallNext], Awaitable[Any]]
 
 SAFE_ADMIN = ADMIN.replace(".", "_")
+
+OWN_NAMES = (f"{OWN}.", f"{OWN}_")
 
 CACHEABLE = frozenset({"server/discover", "resources/read", "skills/list", "skills/get", *KIND_OF_LIST})
 """Methods whose modern results carry cache hints (2026-07-28 server/utilities/caching § Cacheable Results)."""
@@ -73,6 +76,7 @@ class Backstage:
     listeners: Listeners
     identity: JsonObject
     admin: Callable[[], bool]
+    own_tools: OwnTools
     fallbacks: Fallbacks
     mask: Callable[[str], str]
 
@@ -140,11 +144,11 @@ class WireLane:
     async def _initialize(self, ctx: Context, call_next: CallNext) -> JsonObject:
         """Answer for all upstreams at once (2025-11-25 basic/lifecycle; matrix B.1 `initialize`)."""
         self._stage.callers.vet(ctx)
-        answer = _plain(await call_next(ctx))
+        answer = result_object(await call_next(ctx))
         return await self._face(self._stage.callers.arrived(ctx), answer)
 
     async def _discover(self, ctx: Context, call_next: CallNext) -> JsonObject:
-        answer = _plain(await call_next(ctx))
+        answer = result_object(await call_next(ctx))
         return self._stamped(ctx, await self._face(self._stage.callers.of(ctx), answer))
 
     async def _face(self, caller: Caller, answer: JsonObject) -> JsonObject:
@@ -168,20 +172,21 @@ class WireLane:
         if kind is TOOLS:
             own += listed(self._stage.fallbacks.offered(caller))
         if kind is TOOLS and self._stage.admin():
-            own += _plain(await call_next(replace(ctx, params=_without_cursor(ctx.params)))).get("tools", [])
+            own += await self._stage.own_tools.listed(ctx, call_next)
         result = await self._stage.lists.answer(caller, kind, (ctx.params or {}).get("cursor"), own)
         return self._stamped(ctx, result)
 
     async def _call(self, ctx: Context, call_next: CallNext) -> Any:
         params = dict(ctx.params or {})
         caller = self._stage.callers.of(ctx)
-        if ctx.method == "tools/call" and (stands_for := meant(params, self._stage.fallbacks.offered(caller))):
-            params = stands_for.params
-            if stands_for.method == "resources/read":
-                return self._stamped(ctx, await self._stage.fallbacks.read(caller, without_envelope(params)))
-        name = params.get("name")
-        if ctx.method == "tools/call" and isinstance(name, str) and name.startswith((ADMIN, SAFE_ADMIN)):
-            return await self._admin(ctx, call_next, params, name)
+        if ctx.method == "tools/call" and _is_own(params.get("name")):
+            if stands_for := meant(params, self._stage.fallbacks.offered(caller)):
+                params = stands_for.params
+                if stands_for.method == "resources/read":
+                    return self._stamped(ctx, await self._stage.fallbacks.read(caller, without_envelope(params)))
+            name = params.get("name")
+            if isinstance(name, str) and name.startswith((ADMIN, SAFE_ADMIN)):
+                return await self._admin(ctx, call_next, params, name)
         try:
             result = await self._stage.dispatch.call(caller, ctx.method, without_envelope(params))
         except (UpstreamUnavailable, UpstreamTimeout) as error:
@@ -244,11 +249,6 @@ class WireLane:
         return with_hints(stamped, reusable=ctx.method != "server/discover" and not is_retry(ctx.params or {}))
 
 
-def _plain(result: Any) -> JsonObject:
-    if isinstance(result, BaseModel):
-        return dict(result.model_dump(by_alias=True, mode="json", exclude_none=True))
-    return dict(result or {})
-
-
-def _without_cursor(params: Any) -> Any:
-    return {key: value for key, value in params.items() if key != "cursor"} if params else params
+def _is_own(name: object) -> bool:
+    """Whether a tool's name can be that of one of wf-mcp's own, in either form; most are told from them by this."""
+    return isinstance(name, str) and name.startswith(OWN_NAMES)

@@ -30,7 +30,7 @@ class FrontReader(MessageReader):
     """Reads what the host sends; a line that is no message is answered with an error and handed on as an exception."""
 
     def __init__(self, fd: int, line_limit: int | None, answer: MessageWriter) -> None:
-        super().__init__(fd, line_limit)
+        super().__init__(fd, line_limit, _careful_reader(fd))
         self._answer = answer
 
     async def refuse(self, line: bytes | Overlong, error: ValueError | None) -> Exception | None:
@@ -85,7 +85,8 @@ async def serve_stdio_streams(
 
 @contextmanager
 def _claimed() -> Generator[tuple[int, int], None, None]:
-    """Private duplicates of fd 0 and 1, while 0 is the null device and 1 is stderr; all is put back at the end.
+    """Private descriptors of what fd 0 and 1 were, while 0 is the null device and 1 is stderr; at the end all is put
+    back.
 
     Nothing else, be it a plug-in's `print` or a child, can then read from the wire or write to it.
     """
@@ -96,10 +97,13 @@ def _claimed() -> Generator[tuple[int, int], None, None]:
         kept = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3) for fd in (0, 1)]
         # uvloop makes a descriptor that it polls non-blocking, and that flag is shared with whoever else has it.
         flags = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in kept]
+        own = [_opened_anew(fd, mode) for fd, mode in zip(kept, (os.O_RDONLY, os.O_WRONLY), strict=True)]
         try:
             _divert()
-            yield kept[0], kept[1]
+            yield own[0] or kept[0], own[1] or kept[1]
         finally:
+            for fd in filter(None, own):
+                os.close(fd)
             _flush_stdout()
             for number, (fd, flag) in enumerate(zip(kept, flags, strict=True)):
                 with suppress(OSError):
@@ -108,6 +112,18 @@ def _claimed() -> Generator[tuple[int, int], None, None]:
                 os.close(fd)
     finally:
         _claim.release()
+
+
+def _opened_anew(fd: int, mode: int) -> int | None:
+    """The same pipe by an open file of our own, which is non-blocking for nobody else; `None` where that cannot be.
+
+    A named pipe is left alone: opened again, it may not tell that the other side has gone (Linux `fifo_open`).
+    """
+    path = f"/proc/self/fd/{fd}"
+    try:
+        return os.open(path, mode | os.O_NONBLOCK | os.O_CLOEXEC) if os.readlink(path).startswith("pipe:") else None
+    except OSError:  # no Linux, or a pipe of another user's
+        return None
 
 
 def _divert() -> None:
@@ -128,12 +144,22 @@ def _flush_stdout() -> None:
         sys.stdout.flush()
 
 
+def _careful_reader(fd: int) -> Callable[[int], bytes] | None:
+    """How to read from a socket that others may share without blocking; `None` for what is no socket."""
+    if not stat.S_ISSOCK(os.fstat(fd).st_mode):
+        return None
+    sock = socket.socket(fileno=os.dup(fd))
+    return lambda size: sock.recv(size, socket.MSG_DONTWAIT)
+
+
 def _careful_writer(fd: int) -> Callable[[memoryview], int]:
     """How to write to `fd`, which others may share, without blocking and without making it non-blocking for them."""
     if stat.S_ISSOCK(os.fstat(fd).st_mode):
         # A second descriptor, closed with this object; `MSG_DONTWAIT` concerns one call, not the socket.
         sock = socket.socket(fileno=os.dup(fd))
         return lambda view: sock.send(view, socket.MSG_DONTWAIT)
+    if not os.get_blocking(fd):
+        return lambda view: os.write(fd, view)
     ready = select.poll()
     ready.register(fd, select.POLLOUT)
 

@@ -11,14 +11,16 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
 import anyio
 import anyio.lowlevel
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from wf_mcp.core.framing import Lines, Overlong, replace_lone_surrogates
+from wf_mcp.core.framing import Lines, Overlong
+from wf_mcp.edge.messages import message_bytes, parse_message
+from wf_mcp.edge.readable import WIDE, Readable, widen
 
 LINE_LIMIT = 256 * 1024 * 1024
 """The longest line that is still a message, in bytes."""
@@ -29,32 +31,23 @@ _HIGH_WATER = 1024 * 1024
 _FLUSH_GRACE = 0.5
 
 
-def parse_message(line: bytes) -> JSONRPCMessage:
-    """The JSON-RPC message in `line`, built once; invalid UTF-8 and lone surrogates become U+FFFD.
-
-    Raises:
-        ValidationError: it is not JSON (`json_invalid`), or not a JSON-RPC message.
-    """
-    try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError:
-        # Only now is it worth looking at the bytes; nearly every line never comes here.
-        repaired = replace_lone_surrogates(line.decode("utf-8", "replace").encode())
-        if repaired == line:
-            raise
-        return jsonrpc_message_adapter.validate_json(repaired, by_name=False)
-
-
 class MessageReader(ABC):
-    """The read stream: messages from a non-blocking or never blocking descriptor, one reader at a time."""
+    """The read stream: messages from a descriptor, one reader at a time; `read` reads from it without blocking, and is
+    needed where the descriptor itself may block.
+    """
 
-    def __init__(self, fd: int, line_limit: int | None = LINE_LIMIT) -> None:
+    def __init__(
+        self, fd: int, line_limit: int | None = LINE_LIMIT, read: Callable[[int], bytes] | None = None
+    ) -> None:
         self._fd = fd
+        self._read_some = read or partial(os.read, fd)
         self._lines = Lines(line_limit)
         self._ready: deque[bytes | Overlong] = deque()
         self._burst = 0
+        self._readable = Readable(fd, once=read is None and os.get_blocking(fd))
         self._pollable = True
         self._closed = False
+        self._chunk = _CHUNK
         self.ended = anyio.Event()
 
     @abstractmethod
@@ -80,13 +73,18 @@ class MessageReader(ABC):
         # Once only: later the number may be somebody else's descriptor, whose reader would be told that it closed.
         if not self.ended.is_set():
             self.ended.set()
-            anyio.notify_closing(self._fd)
+            self._readable.close()
 
     async def discard(self) -> None:
-        """Read and forget until the other side closes, so that it is not stuck on a full pipe while it is stopped."""
+        """After `end`: read and forget until the other side closes, so that it is not stuck on a full pipe while it is
+        stopped.
+        """
         with suppress(anyio.ClosedResourceError, OSError):
-            while await self._read():
-                pass
+            chunk = b"anything"
+            while chunk:
+                await anyio.wait_readable(self._fd)
+                with suppress(BlockingIOError):
+                    chunk = os.read(self._fd, _CHUNK)
 
     async def _next_line(self) -> bytes | Overlong:
         if self._closed:
@@ -105,7 +103,7 @@ class MessageReader(ABC):
             if chunk:
                 self._ready.extend(self._lines.feed(chunk))
             else:
-                self.ended.set()
+                self.end()
                 self._ready.extend(self._lines.finish())
         return self._ready.popleft()
 
@@ -113,13 +111,17 @@ class MessageReader(ABC):
         while True:
             if self._pollable:
                 try:
-                    await anyio.wait_readable(self._fd)
+                    await self._readable.wait()
                 except PermissionError:  # epoll does not take regular files, which never block
                     self._pollable = False
             else:
                 await anyio.lowlevel.checkpoint()
             with suppress(BlockingIOError):
-                return os.read(self._fd, _CHUNK)
+                chunk = self._read_some(self._chunk)
+                if len(chunk) == _CHUNK == self._chunk:
+                    widen(self._fd)
+                    self._chunk = WIDE
+                return chunk
 
     async def aclose(self) -> None:
         """Give nothing more; the descriptor is not ours to close."""
@@ -162,11 +164,11 @@ class MessageWriter:
         self._backlog: deque[_Unwritten] = deque()
         self._size = 0
         self._wake = anyio.Event()
-        self._closed = self._broken = False
+        self._closed = self._broken = self._wide = False
 
     async def send(self, item: SessionMessage) -> None:
         """Write one message. Raises `ClosedResourceError` after `aclose`, `BrokenResourceError` when nobody reads."""
-        data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        data = message_bytes(item.message, line=True)
         self._check()
         while self._size > _HIGH_WATER:
             await self._backlog[0].done.wait()
@@ -235,6 +237,9 @@ class MessageWriter:
                 view = view[self._write_some(view) :]
                 if not view:
                     break
+                if not self._wide:
+                    self._wide = True
+                    widen(self._fd)
         except BlockingIOError:
             pass
         except OSError as error:
