@@ -26,7 +26,7 @@ from wf_mcp.runtime.listeners import Listeners
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.operator import Operator, Replacement
-from wf_mcp.runtime.ports import Caller, ClientPort, Hello
+from wf_mcp.runtime.ports import Caller, CatalogueStore, ClientPort, Hello
 from wf_mcp.runtime.reporting import Reporter
 from wf_mcp.runtime.resolve import Resolver
 from wf_mcp.runtime.session import UpstreamSession
@@ -94,14 +94,20 @@ def visitor(client: ClientPort, **fields: Any) -> Caller:
 class Stage:
     """Everything of the runtime, wired."""
 
-    def __init__(self, connector: TwinConnector, first: Config, load: Callable[[Config], Plugins]) -> None:
+    def __init__(
+        self,
+        connector: TwinConnector,
+        first: Config,
+        load: Callable[[Config], Plugins],
+        catalogues: CatalogueStore | None = None,
+    ) -> None:
         self.connector, self._load = connector, load
         plugins = load(first)
         self.bus, self.ear = EventBus(), Ear()
         self.bus.add(self.ear)
         self.next: Config | Exception = first
         self.plugins = plugins
-        self.mounts = Mounts(connector, plugins, self.bus.publish, IDENTITY)
+        self.mounts = Mounts(connector, plugins, self.bus.publish, IDENTITY, catalogues=catalogues)
         self.shelves = Shelves(self.mounts, plugins.report, lambda: self.operator.config.names.budget)
         self.listings = Listings(self.mounts, self.shelves)
         self.reporter = Reporter(
@@ -188,6 +194,7 @@ async def stage(
     config_of: Config | None = None,
     plugins: Mapping[str, object] | None = None,
     settings: Mapping[str, JsonObject] | None = None,
+    catalogues: CatalogueStore | None = None,
     **options: Any,
 ) -> AsyncIterator[Stage]:
     """The runtime with `twins` mounted under their ids, or as `config_of` has it; `options` as for `config`."""
@@ -198,7 +205,7 @@ async def stage(
         return build_plugins(own, {**(settings or {}), **new.plugins}, load_entry_points=False, extra=extra)
 
     first = config_of or config(*(upstream(twin.id) for twin in twins), **options)
-    made = Stage(TwinConnector(*twins), first, load)
+    made = Stage(TwinConnector(*twins), first, load, catalogues)
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             made.mounts.load(first)
@@ -221,7 +228,7 @@ def session_of(twin: Twin, ear: Ear | None = None, **options: Any) -> UpstreamSe
     """A session with `twin` as its upstream; `options` are the session's, or settings of the upstream."""
     own = {
         key: options.pop(key)
-        for key in ("list_wait", "owner", "translation", "asking", "key", "hello", "starts", "asleep")
+        for key in ("list_wait", "owner", "translation", "asking", "key", "hello", "starts", "asleep", "keeper")
         if key in options
     }
     hello = own.pop("hello", HELLO)

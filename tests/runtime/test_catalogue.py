@@ -14,6 +14,7 @@ from tests.runtime.stage import HELLO, upstream
 from wf_mcp.core.errors import METHOD_NOT_FOUND, RelayedError, UpstreamTimeout
 from wf_mcp.core.hints import Hints
 from wf_mcp.core.kinds import KINDS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
+from wf_mcp.core.stored import StoredList
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime import catalogue as module
 from wf_mcp.runtime import kept_list
@@ -374,7 +375,7 @@ async def test_a_list_whose_changes_nobody_tells_is_fetched_again_once_its_time_
 ) -> None:
     now = [1000.0]
     for each in (module, kept_list):
-        monkeypatch.setattr(each, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        monkeypatch.setattr(each, "time", SimpleNamespace(monotonic=lambda: now[0], time=lambda: now[0]))
     twin = hinted((5000, "public"))
     async with shown(twin) as s:
         await s.get()
@@ -395,7 +396,7 @@ async def test_a_list_whose_changes_nobody_tells_is_fetched_again_once_its_time_
 async def test_a_list_whose_changes_are_told_stays_good_as_long_as_none_is(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     for each in (module, kept_list):
-        monkeypatch.setattr(each, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        monkeypatch.setattr(each, "time", SimpleNamespace(monotonic=lambda: now[0], time=lambda: now[0]))
     twin = hinted((5000, "public"), listen=True)
     async with shown(twin) as s:
         await s.get()
@@ -429,3 +430,87 @@ async def test_what_a_modern_upstream_says_of_itself_is_not_said_of_the_list() -
     async with shown(twin) as s:
         await s.get()
         assert s.catalogue.meta(TOOLS) == {"vendor/k": 1}
+
+
+def seeded(s: Shown, *tools: JsonObject) -> None:
+    s.catalogue.seed({kind.name: StoredList(tools if kind is TOOLS else ()) for kind in KINDS}, 1000.0)
+
+
+@asynccontextmanager
+async def asleep(twin: Twin, *tools: JsonObject) -> AsyncIterator[tuple[Shown, anyio.abc.TaskGroup]]:
+    """A catalogue with these tools from before, whose upstream sleeps; what is started ends with the block."""
+    made = Shown(twin, 60)
+    seeded(made, *tools)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            yield made, tasks
+            tasks.cancel_scope.cancel()
+
+
+async def test_what_is_remembered_is_given_out_at_once_and_is_not_fresh() -> None:
+    async with asleep(Twin("up"), A) as (s, _):
+        assert (s.catalogue.remembered, s.catalogue.fresh(TOOLS), s.catalogue.at) == (True, False, 1000.0)
+        s.catalogue.want(TOOLS)
+        assert await s.get() == ((A,), True)
+
+
+async def test_whoever_wants_this_upstream_waits_for_the_list_anew() -> None:
+    twin = Twin("up", tools=[B])
+    gate = twin.hold("tools/list")
+    async with asleep(twin, A) as (s, tasks):
+        tasks.start_soon(s.catalogue.serve, s.link())
+        await twin.asked("tools/list")
+        assert await s.get() == ((A,), True)
+        gate.set()
+        assert await s.catalogue.get(TOOLS, from_now=True) == ((B,), True)
+        await s.catalogue.settled()
+        assert (s.catalogue.remembered, s.late, s.catalogue.completions) == (False, [TOOLS], 1)
+
+
+async def test_a_change_that_the_upstream_tells_ends_what_was_remembered() -> None:
+    twin = Twin("up", tools=[B])
+    gate = twin.hold("tools/list")
+    async with asleep(twin, A) as (s, tasks):
+        tasks.start_soon(s.catalogue.serve, s.link())
+        await twin.asked("tools/list")
+        s.catalogue.stale(TOOLS)
+        tasks.start_soon(_after, anyio.wait_all_tasks_blocked, gate.set)
+        assert await s.get() == ((B,), True)
+
+
+async def _after(wait: Any, act: Any) -> None:
+    await wait()
+    act()
+
+
+async def test_a_list_that_fails_is_what_was_remembered_and_marked() -> None:
+    twin = Twin("up")
+    twin.fail("tools/list", RelayedError(-1, "no"))
+    async with asleep(twin, A) as (s, tasks):
+        tasks.start_soon(s.catalogue.serve, s.link())
+        assert await s.catalogue.get(TOOLS, from_now=True) == ((A,), False)
+        assert await s.get() == ((A,), False)
+        assert (s.catalogue.completions, s.catalogue.failure(TOOLS)) == (0, "no")
+
+
+async def test_another_connection_can_list_in_its_place() -> None:
+    twin = Twin("up", tools=[A, B])
+    async with asleep(twin, A) as (s, _):
+        await s.catalogue.confirm(s.link())
+        assert await s.get() == ((A, B), True)
+        assert (s.catalogue.fresh(TOOLS), s.late, s.catalogue.completions) == (True, [TOOLS], 1)
+        await s.catalogue.confirm(s.link())
+        assert (s.late, s.catalogue.completions) == ([TOOLS], 2)
+
+
+async def test_where_that_connection_breaks_off_what_was_remembered_stands() -> None:
+    twin = Twin("up", tools=[B])
+    twin.hold("tools/list")
+    async with asleep(twin, A) as (s, tasks):
+        link = s.link()
+        tasks.start_soon(s.catalogue.confirm, link)
+        await twin.asked("tools/list")
+        link.lose()
+        await anyio.wait_all_tasks_blocked()
+        assert await s.get() == ((A,), True)
+        assert s.catalogue.remembered

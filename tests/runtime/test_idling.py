@@ -21,7 +21,7 @@ def look(s: Stage) -> None:
     """A look at all sessions after hours of silence."""
     for mount in s.mounts:
         for session in mount.sessions.values():
-            session.used -= 10_000
+            session.requests.used -= 10_000
     Idling(s.mounts, SystemClock()).look()
 
 
@@ -94,7 +94,7 @@ async def test_beyond_the_number_that_may_be_open_the_idle_ones_go_and_then_nobo
             await s.call("alpha.x", other)
         assert await s.listed(who=other) == ["alpha.x"]
         for session in s.mounts["alpha"].sessions.values():
-            session.used -= 100
+            session.requests.used -= 100
         with pytest.raises(UpstreamUnavailable):  # its clients are connected, and may have state there
             await s.call("alpha.x", other)
         s.mounts.release(one.audience)
@@ -103,7 +103,7 @@ async def test_beyond_the_number_that_may_be_open_the_idle_ones_go_and_then_nobo
         with pytest.raises(UpstreamUnavailable):
             await s.call("alpha.x", one_more)
         s.mounts.release(other.audience)
-        s.session("alpha", "team").used -= 100
+        s.session("alpha", "team").requests.used -= 100
         for _ in range(2):
             assert await s.call("alpha.x", one_more)
 

@@ -94,3 +94,21 @@ def test_the_first_list_is_no_change_unless_somebody_went_without_it() -> None:
 def test_an_upstream_tells_of_changes_if_it_says_so(capabilities: dict[str, Any], expected: bool) -> None:
     assert announced(capabilities, TOOLS) is expected
     assert announced({"resources": {"listChanged": True}}, TEMPLATES)
+
+
+def test_what_was_listed_before_stands_until_it_is_listed_anew() -> None:
+    one = KeptList()
+    one.seed(Loaded(A, {"vendor": 1}, Hints(5000, "public")), 2.0)
+    assert (one.items, one.meta, one.remembered, one.fresh) == (A, {"vendor": 1}, True, False)
+    left = one.hints_now()
+    assert left is not None and 2500 < left.ttl <= 3000  # nobody would tell of a change
+    one.put(Loaded(A), 1)
+    assert (one.remembered, one.fresh, one.items is not None and one.items is A) == (False, True, True)
+
+
+def test_only_a_list_that_is_up_to_date_stands_while_its_upstream_sleeps() -> None:
+    unknown, outdated, good = KeptList(), kept(), kept()
+    outdated.generation += 1
+    for one in (unknown, outdated, good):
+        one.rest()
+    assert [one.remembered for one in (unknown, outdated, good)] == [False, False, True]

@@ -7,7 +7,7 @@ import pytest
 from tests.runtime.memory import Twin, prompt, resource, template, tool
 from tests.runtime.stage import Stage, caller, config, stage, upstream
 
-from wf_mcp.core.errors import UnknownName, UnknownResource, UpstreamUnavailable
+from wf_mcp.core.errors import RelayedError, UnknownName, UnknownResource, UpstreamUnavailable
 from wf_mcp.core.kinds import PROMPTS, TOOLS, Kind
 from wf_mcp.runtime import resolve as module
 
@@ -182,3 +182,11 @@ async def test_a_resource_of_an_upstream_that_cannot_be_started_says_so() -> Non
     async with stage(config_of=config(upstream("broken", problem="KEY is not set"))) as s:
         with pytest.raises(UpstreamUnavailable, match="'broken' is unavailable: KEY is not set"):
             await uri(s, "demo://broken/x")
+
+
+async def test_a_tool_of_an_upstream_that_could_never_list_its_tools_is_not_called_unknown() -> None:
+    twin = Twin("alpha")
+    twin.fail("tools/list", RelayedError(-1, "no"))
+    async with stage(twin) as s:
+        with pytest.raises(UpstreamUnavailable, match="'alpha' is unavailable: it did not list its tools: no"):
+            await s.call("alpha.x")

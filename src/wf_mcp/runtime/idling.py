@@ -37,7 +37,7 @@ class Idling:
         pool, now = self._mounts.pool, time.monotonic()
         ended = False
         for mount, key, session in pool.idle():
-            if now - session.used >= limit(mount.upstream.settings):
+            if now - session.requests.used >= limit(mount.upstream.settings):
                 pool.end(mount, key)
                 ended = True
         for mount in self._mounts:
@@ -45,8 +45,8 @@ class Idling:
             if patience is None:
                 continue
             for session in mount.sessions.values():
-                if not session.busy() and now - session.used >= patience:
-                    session.connection.sleep()
+                if not session.busy() and now - session.requests.used >= patience:
+                    session.sleep()
         if ended:
             self._mounts.forget_unserved()
 

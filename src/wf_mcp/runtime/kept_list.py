@@ -26,7 +26,8 @@ class KeptList:
     """One kind's list: `items` as last loaded, and up to which `generation` it was loaded, or tried.
 
     `hints` are a modern upstream's, which hold since `arrived`; `announced` says that it tells of changes. `owed` says
-    that somebody was answered without the list.
+    that somebody was answered without the list. `remembered` items are those from before the upstream slept: they stand
+    until it lists anew.
     """
 
     items: Items | None = None
@@ -39,6 +40,7 @@ class KeptList:
     failed: int = -1
     failure: str | None = None
     owed: bool = False
+    remembered: bool = False
     loading: bool = False
     since: float = 0.0
     wanted: anyio.Event = field(default_factory=anyio.Event)
@@ -55,6 +57,23 @@ class KeptList:
         left = self.hints_now()
         if left is not None and left.ttl == 0 and not self.announced and self.loaded >= self.generation:
             self.generation += 1
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it is what the upstream lists now, as far as it said."""
+        return self.loaded >= self.generation and not self.remembered
+
+    def seed(self, loaded: Loaded, age: float) -> None:
+        """Take what was listed `age` seconds ago, before the upstream slept."""
+        self.items, self.meta, self.hints = loaded.items, loaded.meta, loaded.hints
+        self.arrived = time.monotonic() - age
+        self.loaded = self.generation
+        self.rest()
+
+    def rest(self) -> None:
+        """The upstream sleeps from now on, so that nobody tells of changes."""
+        if self.items is not None and self.loaded >= self.generation:
+            self.remembered, self.announced = True, False
 
     def settled(self, generation: int) -> bool:
         """Whether it was loaded, or tried, that far."""
@@ -88,7 +107,7 @@ class KeptList:
         if changed:
             self.items = new.items
         self.meta, self.hints, self.arrived = new.meta, new.hints, time.monotonic()
-        self.loaded, self.failure, self.owed = generation, None, False
+        self.loaded, self.failure, self.owed, self.remembered = generation, None, False, False
         return changed
 
     def announce(self) -> None:

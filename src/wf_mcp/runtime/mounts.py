@@ -1,6 +1,6 @@
-"""All mounts, and the sessions that are opened for their callers.
+"""All mounts, and the sessions of each that serve a caller.
 
-A session belongs to an audience: the callers that may share it (design D4). Mounts come and go while others serve;
+A session belongs to an audience: the callers that may share it (`audiences.py`). Mounts come and go while others serve;
 stopping one never holds up another.
 """
 
@@ -20,9 +20,10 @@ from wf_mcp.core.wire import JsonObject
 from wf_mcp.plugin.manager import Plugins
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.audience import Audience
+from wf_mcp.runtime.audiences import Audiences
 from wf_mcp.runtime.mount import Mount, mounted
-from wf_mcp.runtime.pool import Bounds, Opening, Pool
-from wf_mcp.runtime.ports import Caller, CatalogueStore, ClientPort, Connector, Hello
+from wf_mcp.runtime.pool import Bounds, Pool
+from wf_mcp.runtime.ports import Caller, CatalogueStore, Connector
 from wf_mcp.runtime.session import UpstreamSession
 
 logger = logging.getLogger(__name__)
@@ -47,23 +48,18 @@ class Mounts:
     ) -> None:
         self._plugins = plugins
         self._mounts: dict[str, Mount] = {}
-        self._audiences: dict[Audience, tuple[Hello, ClientPort | None]] = {}
-        self._principals: dict[Audience, str | None] = {}
-        self._levels: dict[Audience, str] = {}
-        self._apart: set[str] = set()
-        self._views: dict[Audience, None] = {}
         self._by_label: dict[str, Mount] = {}
         self.pool = Pool(
             connector,
             publish,
             identity,
             changed=self._note_change,
-            apart=self._apart.add,
+            apart=lambda client: self._audiences.set_apart(client),
             several=lambda: len(self._mounts) > 1,
             catalogues=catalogues,
         )
-        self.pool.wanted = self._wanted
-        self.on_release: list[Callable[[Audience], None]] = []
+        self._audiences = Audiences(self.pool)
+        self.pool.wanted = self._audiences.wanted
         self.version = 0
         self.changes = 0
 
@@ -83,12 +79,17 @@ class Mounts:
     @property
     def audiences(self) -> tuple[Audience, ...]:
         """Every audience that is attended; those that see the same lists by the same sessions are one."""
-        return tuple(dict.fromkeys(self.viewpoint(each) for each in self._audiences))
+        return self._audiences.viewpoints()
 
     @property
     def asking(self) -> Asking:
         """What clients are being asked."""
         return self.pool.asking
+
+    @property
+    def on_release(self) -> list[Callable[[Audience], None]]:
+        """Who lets go of what it keeps for an audience."""
+        return self._audiences.on_release
 
     @property
     def on_open(self) -> list[Callable[[Mount, str, UpstreamSession], None]]:
@@ -99,12 +100,7 @@ class Mounts:
         """As whom `audience` sees the lists: as everybody who declares the same, until an upstream tells its session
         something else.
         """
-        alone = not audience.owned or audience.client == audience.principal
-        if alone or audience.client in self._apart:
-            return audience
-        view = Audience(audience.principal, audience.principal, audience.shared)
-        self._views[view] = None
-        return view
+        return self._audiences.viewpoint(audience)
 
     def concerns(self, audience: Audience, mount_id: str, key: str) -> bool:
         """Whether a change of the lists of session `key` is one for `audience`."""
@@ -169,7 +165,7 @@ class Mounts:
                 self.pool.keep(self._mounts[mount.id], mount)
         self._put(made)
         started: dict[UpstreamSession, None] = {}
-        for audience in tuple(self._audiences):
+        for audience in self._audiences:
             for mount in (each for each in made.values() if each.id in fresh):
                 own, control = mount.key(audience), mount.control_key(audience)
                 for key in dict.fromkeys((control, own)):
@@ -177,9 +173,10 @@ class Mounts:
                     subscribed = wanted is not None and bool(wanted.subscriptions)
                     if not subscribed and (key != control or mount.upstream.settings.start == "lazy"):
                         continue
-                    session = self._serving(mount, audience, key)
+                    session = self._audiences.serving(mount, audience, key)
                     if session is not None:
                         session.inbox.wishes = wanted or session.inbox.wishes
+                        session.connection.wake()  # who changes a configuration is told what came of it
                         started[session] = None
         return list(started)
 
@@ -206,7 +203,7 @@ class Mounts:
 
         Without `wake`, upstreams with `start: lazy` are left asleep.
         """
-        self._admit(caller)
+        self._audiences.admit(caller)
         return [
             (mount, self.lister(mount, caller) if wake or self._free(mount, caller) else None)
             for mount in self._mounts.values()
@@ -220,14 +217,14 @@ class Mounts:
 
     def lister(self, mount: Mount, caller: Caller) -> UpstreamSession | None:
         """The session of `mount` that lists for `caller`, started now if need be; `None` where it cannot be started."""
-        self._admit(caller)
+        self._audiences.admit(caller)
         try:
-            session = self._serving(mount, caller.audience, mount.lister_key(caller.audience))
+            session = self._audiences.serving(mount, caller.audience, mount.lister_key(caller.audience))
         except UpstreamUnavailable as full:
             logger.warning("%s", full)
             return None
         if session is not None:
-            session.used = time.monotonic()
+            session.requests.used = time.monotonic()
         return session
 
     def session(self, mount: Mount, caller: Caller) -> UpstreamSession | None:
@@ -235,13 +232,13 @@ class Mounts:
 
         Raises `UpstreamUnavailable` where there are too many sessions already.
         """
-        self._admit(caller)
-        return self._serving(mount, caller.audience, mount.key(caller.audience))
+        self._audiences.admit(caller)
+        return self._audiences.serving(mount, caller.audience, mount.key(caller.audience))
 
     def open_spare(self, mount: Mount, caller: Caller, key: str) -> UpstreamSession:
         """Start another session of `mount` for those who share `caller`'s, under a key of its own."""
-        self._admit(caller)
-        return self._open(mount, caller.audience, key)
+        self._audiences.admit(caller)
+        return self._audiences.open(mount, caller.audience, key)
 
     def close_spare(self, mount: Mount, key: str) -> None:
         """End a session that `open_spare` started."""
@@ -254,7 +251,7 @@ class Mounts:
 
     def set_level(self, caller: Caller, level: str) -> None:
         """Remember the log level that a client asked for, for sessions that are opened later."""
-        self._levels[caller.audience] = level
+        self._audiences.set_level(caller.audience, level)
 
     def spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Start a task that nobody waits for; it ends with the mounts at the latest."""
@@ -265,83 +262,22 @@ class Mounts:
 
         Returns the shared sessions with the resources that nobody is subscribed to there any more.
         """
-        self._audiences.pop(audience, None)
-        self._levels.pop(audience, None)
-        self._principals.pop(audience, None)
         left = []
         for mount in self._mounts.values():
             if audience.owns(own := mount.key(audience)) and own in mount.sessions:
                 self.pool.end(mount, own)
             shared = mount.sessions.get(mount.control_key(audience))
-            if shared is not None and (unwanted := self._leave(shared, audience)):
+            if shared is not None and (unwanted := self._audiences.leave(shared, audience)):
                 left.append((shared, unwanted))
-        self._apart.discard(audience.client)
-        for forget in self.on_release:
-            forget(audience)
+        self._audiences.release(audience)
         return tuple(left)
-
-    def _leave(self, session: UpstreamSession, audience: Audience) -> tuple[str, ...]:
-        level = session.inbox.wishes.level
-        unwanted = session.inbox.leave(audience.client)
-        if session.inbox.wishes.level != level:
-            self.spawn(session.level_again)
-        return unwanted
 
     def forget_unserved(self) -> None:
         """Let go of what is kept for callers without a connection for whom no session is left."""
-        passing = [each for each, (_, standing) in self._audiences.items() if standing is None]
-        for audience in dict.fromkeys((*passing, *self._views)):
-            if all(audience.keys.isdisjoint(mount.sessions) for mount in self._mounts.values()):
-                self._audiences.pop(audience, None)
-                self._views.pop(audience, None)
-                for forget in self.on_release:
-                    forget(audience)
+        self._audiences.forget(self._unserved)
 
-    def _wanted(self, mount: Mount, key: str, session: UpstreamSession) -> bool:
-        """Whether a client that is connected now has the session, or lists by it."""
-        return session.inbox.heard_by_somebody or any(
-            key in (mount.key(audience), mount.control_key(audience))
-            for audience, (_, standing) in self._audiences.items()
-            if standing is not None
-        )
-
-    def _admit(self, caller: Caller) -> None:
-        if caller.audience not in self._audiences:
-            self._audiences[caller.audience] = (caller.hello, caller.standing)
-            self._principals[caller.audience] = caller.principal
-
-    def _serving(self, mount: Mount, audience: Audience, key: str) -> UpstreamSession | None:
-        session = mount.sessions.get(key)
-        if session is None and mount.startable():
-            session = self._open(mount, audience, key)
-        if session is not None and not session.inbox.owned and key == mount.key(audience):
-            self._join(session, audience)
-        return session
-
-    def _join(self, session: UpstreamSession, audience: Audience) -> None:
-        """Let a client of a shared session hear what it asks for, at the log level that it asked for before."""
-        standing, level, wishes = self._audiences[audience][1], self._levels.get(audience), session.inbox.wishes
-        if standing is not None:
-            session.inbox.join(standing)
-        if level is not None and wishes.level_of(audience.client) != level:
-            before = wishes.level
-            wishes.set_level(audience.client, level)
-            if wishes.level != before:
-                self.spawn(session.level_again)
-
-    def _open(self, mount: Mount, audience: Audience, key: str) -> UpstreamSession:
-        hello, standing = self._audiences[audience]
-        own = audience.owns(key)
-        opening = Opening(
-            hello,
-            standing,
-            own,
-            audience.client,
-            self._levels.get(audience) if own or key == mount.key(audience) else None,
-            borrowing=own and key != mount.control_key(audience),
-            principal=self._principals.get(audience),
-        )
-        return self.pool.open(mount, key, opening)
+    def _unserved(self, audience: Audience) -> bool:
+        return all(audience.keys.isdisjoint(mount.sessions) for mount in self._mounts.values())
 
 
 def bounds(config: Config) -> Bounds:

@@ -113,9 +113,11 @@ class Operator:
 
     async def _arrival(self, session: UpstreamSession) -> None:
         """Wait, within its deadlines, for a new upstream and its lists; one that is late announces itself."""
-        if not await session.settled() or session.state is not State.READY:
+        if not await session.connection.settled(session.deadline) or session.state is not State.READY:
             session.owe_everything()
             return
+        with anyio.move_on_after(self.config.list_wait):
+            await session.catalogue.settled()
         for kind in KINDS:
             await session.catalogue.get(kind)
 

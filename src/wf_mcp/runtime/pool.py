@@ -26,7 +26,6 @@ from wf_mcp.runtime.refreshing import Refreshing
 from wf_mcp.runtime.session import UpstreamSession
 from wf_mcp.runtime.starts import AT_ONCE, Starts
 
-
 SPARED: Final = 30.0
 """Seconds after its last use for which an idle session is not ended to make room for another: callers that come by
 turns would only replace each other's.
@@ -197,7 +196,7 @@ class Pool:
             for session, (mount, key) in self._open.items()
             if not session.busy() and not self.wanted(mount, key, session)
         ]
-        return sorted(found, key=lambda each: each[2].used)
+        return sorted(found, key=lambda each: each[2].requests.used)
 
     def _make_room(self, mount: Mount) -> None:
         """End what is idle where one more session would be too many; raises `UpstreamUnavailable` where nothing is."""
@@ -210,7 +209,7 @@ class Pool:
             return
         longest_ago = time.monotonic() - SPARED
         for mount, key, session in self.idle():
-            if (only is None or mount is only) and session.used <= longest_ago:
+            if (only is None or mount is only) and session.requests.used <= longest_ago:
                 self.end(mount, key)
                 return
         setting = "wf.max_sessions" + (" of the server" if only is not None else "")

@@ -7,6 +7,8 @@ from typing import Any, Literal, Protocol
 
 from wf_mcp.core.config import Upstream
 from wf_mcp.core.envelope import Envelope, Era
+from wf_mcp.core.stored import CatalogueKey, Stored
+from wf_mcp.core.trouble import TroubleKind
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.audience import Audience
 
@@ -126,11 +128,30 @@ class ProcessView(Protocol):
         ...
 
 
+def loss(process: ProcessView | None) -> TroubleKind:
+    """What the end of a connection was, by what became of the process behind it."""
+    if process is None:
+        return "reset"
+    return "exited" if process.returncode is not None else "broken_pipe"
+
+
 class Connector(Protocol):
     """Opens links."""
 
     def open(self, upstream: Upstream, hello: Hello, inbox: Inbox) -> AbstractAsyncContextManager[Link]:
         """Start or connect to `upstream` and complete the handshake; raises `UpstreamUnavailable` with the reason."""
+        ...
+
+
+class CatalogueStore(Protocol):
+    """Keeps what upstreams listed, across restarts."""
+
+    def load(self, key: CatalogueKey) -> Stored | None:
+        """What was kept under `key`; `None` where there is nothing that can be used. Never fails."""
+        ...
+
+    async def save(self, key: CatalogueKey, stored: Stored) -> None:
+        """Keep `stored` under `key`. Never fails: what cannot be kept is asked for again."""
         ...
 
 

@@ -90,6 +90,9 @@ class Resolver:
         if mount is None:
             return
         await self._up_to_date(mount, caller, kind)
+        catalogue = self._lister(mount, caller).catalogue
+        if catalogue.peek(kind) is None and (why := catalogue.failure(kind)) is not None:
+            raise UpstreamUnavailable(f"Upstream {mount.id!r} is unavailable: it did not list its {kind.name}: {why}")
 
     async def _up_to_date(self, mount: Mount, caller: Caller, kind: Kind) -> None:
         """Give one upstream, and no other, the time that it needs to list `kind`.

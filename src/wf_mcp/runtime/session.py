@@ -15,14 +15,12 @@ from anyio.abc import TaskGroup
 
 from wf_mcp.core.config import Upstream
 from wf_mcp.core.envelope import Era
-from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout, UpstreamUnavailable, WfMcpError
+from wf_mcp.core.errors import LinkLost, RelayedError, UpstreamTimeout
 from wf_mcp.core.events import Event
 from wf_mcp.core.kinds import KINDS, Kind
 from wf_mcp.core.namespace import Namespace
 from wf_mcp.core.stored import Stored
-from wf_mcp.core.tasks import is_task
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime import attribution
 from wf_mcp.runtime.asking import Asking
 from wf_mcp.runtime.catalogue import Catalogue
 from wf_mcp.runtime.connection import Connection, State
@@ -30,13 +28,10 @@ from wf_mcp.runtime.inbox import SessionInbox
 from wf_mcp.runtime.keeper import Keeper
 from wf_mcp.runtime.ports import NOBODY, Asker, ClientPort, Connector, Hello, Link, Sending, Withdrawn
 from wf_mcp.runtime.questions import Translation
+from wf_mcp.runtime.requests import Requests
 from wf_mcp.runtime.starts import Starts
 
 logger = logging.getLogger(__name__)
-
-
-TASK_KEPT = 3600.0
-"""Seconds for which a task is taken to be alive whose upstream did not say."""
 
 
 class UpstreamSession:
@@ -61,14 +56,11 @@ class UpstreamSession:
         keeper: Keeper | None = None,
     ) -> None:
         self.connection = Connection(upstream, hello, connector, publish, starts or Starts(), asleep=asleep)
-        self.calls = 0
-        self.errors = 0
-        self.used = time.monotonic()
-        self._tasks_until = 0.0
         self._on_apart = on_apart
         self.deadline = time.monotonic() + list_wait
         self.needed = False
         self.catalogue = Catalogue(upstream.label or upstream.id, self._late, list_wait, on_change)
+        self.catalogue.page_timeout = upstream.settings.list_timeout
         self._keeper = keeper
         if keeper is not None and keeper.stored is not None:
             self.catalogue.seed(keeper.stored.lists, keeper.stored.at)
@@ -84,6 +76,7 @@ class UpstreamSession:
             self._spawn,
         )
         self.inbox.on_list_changed = self._list_for_itself
+        self.requests = Requests(self.connection, self.inbox, self._spawn, self._is_needed)
         self._tasks: TaskGroup | None = None
         self._early: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
@@ -138,8 +131,10 @@ class UpstreamSession:
         return capability in ((self.initialized or {}).get("capabilities") or {})
 
     def adopt(self, upstream: Upstream, translation: Translation) -> None:
-        """Go on under changed settings that need no new connection."""
+        """Go on under changed settings that need no new connection; one that failed is tried again at once."""
         self.connection.upstream, self.inbox.translation = upstream, translation
+        self.catalogue.page_timeout = upstream.settings.list_timeout
+        self.connection.retry()
 
     async def run(self) -> None:
         """Keep the connection open until cancelled, or asleep until somebody needs it."""
@@ -171,9 +166,10 @@ class UpstreamSession:
     def busy(self) -> bool:
         """Whether ending the connection would take something away: a call, a subscription, or a task."""
         wishes = self.inbox.wishes
-        return (
-            bool(len(self.inbox.calls) or wishes.subscriptions or wishes.tasks) or time.monotonic() < self._tasks_until
-        )
+        return self.requests.under_way() or bool(wishes.subscriptions or wishes.tasks)
+
+    def _is_needed(self) -> None:
+        self.needed = True
 
     def settled_in(self, link: Link, tasks: TaskGroup) -> None:
         """Load the lists, unless another session's stand for them."""
@@ -183,7 +179,7 @@ class UpstreamSession:
     def _load_lists(self, link: Link, tasks: TaskGroup) -> None:
         if self._keeper is not None:
             name = f"what is kept of {self.upstream.id}"
-            tasks.start_soon(self._keeper.run, self.catalogue, link, lambda: self.calls > 0, name=name)
+            tasks.start_soon(self._keeper.run, self.catalogue, link, lambda: self.requests.calls > 0, name=name)
         tasks.start_soon(self.catalogue.serve, link, name=f"catalogue of {self.upstream.id}")
 
     def sleep(self) -> None:
@@ -242,59 +238,7 @@ class UpstreamSession:
         Raises `RelayedError`, `UpstreamTimeout` or `UpstreamUnavailable`. Sent a second time only if the first
         certainly did not arrive.
         """
-        self.calls += 1
-        self.used = time.monotonic()
-        try:
-            link = await self.link()
-            try:
-                return await self._send(link, method, params, asker)
-            except LinkLost as lost:
-                if lost.started:
-                    raise
-                # This task may know of the loss before the session's own does: the same link would refuse again.
-                return await self._send(await self.link(instead_of=link), method, params, asker)
-        except LinkLost as lost:
-            self.errors += 1
-            raise self._lost(method, lost) from lost
-        except WfMcpError:
-            self.errors += 1
-            raise
-
-    def _lost(self, method: str, lost: LinkLost) -> UpstreamUnavailable:
-        if not lost.started:
-            return UpstreamUnavailable(f"Upstream {self.upstream.id!r} is unavailable: {lost}")
-        return UpstreamUnavailable(
-            f"Upstream {self.upstream.id!r} was lost while it answered {method}: {lost}. "
-            "It may have acted on the request; it is not sent again."
-        )
-
-    async def _send(self, link: Link, method: str, params: JsonObject, asker: Asker) -> JsonObject:
-        port = asker.port
-        sending = Sending(
-            timeout=self.upstream.settings.timeout,
-            headers=asker.headers,
-            cancel_reason=port.cancel_reason if port is not None else None,
-            envelope=asker.envelope,
-        )
-        with self.inbox.calls.opened(port, params, self._spawn) as (call, params_here):
-            try:
-                with attribution.sending(call):
-                    result = await link.request(method, params_here, sending)
-            finally:
-                self.used = time.monotonic()
-                await call.settled()
-            self._note_task(result)
-            if "task" in params and isinstance(result.get("task"), dict):
-                self.inbox.goes_on(call)
-            return result
-
-    def _note_task(self, result: JsonObject) -> None:
-        """A task lives with the connection that it was made on, for as long as the upstream said."""
-        task = result.get("task") if isinstance(result.get("task"), dict) else result if is_task(result) else None
-        if task is not None:
-            ttl = task.get("ttl", task.get("ttlMs"))
-            seconds = ttl / 1000 if isinstance(ttl, int | float) else TASK_KEPT
-            self._tasks_until = max(self._tasks_until, time.monotonic() + seconds)
+        return await self.requests.send(method, params, asker)
 
     async def notify(self, method: str, params: JsonObject) -> None:
         """Send the upstream a notification, if it is connected."""
