@@ -59,7 +59,7 @@ def test_the_settings_of_the_proxy_are_read():
     config = load(
         """{wf: {admin: "write", plugins: {redact: {patterns: ["a$$"]}}, names: {style: "safe", budget: 40},
         tools: {fallback: "on"},
-        page_size: 10, list_wait: 0, shutdown: {eof: 1, term: 0.5},
+        page_size: 10, list_wait: 0, starts: 3, refresh: null, shutdown: {eof: 1, term: 0.5},
         parked: {expiry: 9, per_upstream: 2, per_principal: 3}, auth: {tokens: {alice: "${T}", bob: "b0b-token"}},
         allowed_hosts: ["MCP.example.org", "mcp.example.org", "h:1"], max_request_bytes: 1000, session_idle: 5}}""",
         T="alice-token\n",
@@ -71,6 +71,8 @@ def test_the_settings_of_the_proxy_are_read():
         names=NamesSettings("safe", 40),
         page_size=10,
         list_wait=0,
+        starts=3,
+        refresh=None,
         tools=ToolsSettings("on"),
         shutdown=ShutdownSettings(1, 0.5),
         parked=ParkedSettings(9, 2, 3),
@@ -112,7 +114,8 @@ def test_the_settings_of_the_proxy_are_read():
         (
             '{"wf": {"pagesize": 3}}',
             '1:9: $.wf.pagesize: found an unknown key "pagesize", expected one of admin, plugins, names, tools, '
-            "page_size, list_wait, shutdown, parked, auth, allowed_hosts, max_request_bytes, max_sessions, session_idle "
+            "page_size, list_wait, starts, refresh, shutdown, parked, auth, allowed_hosts, max_request_bytes, "
+            "max_sessions, session_idle "
             '(did you mean "page_size"?)',
         ),
     ],

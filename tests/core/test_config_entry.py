@@ -208,7 +208,9 @@ def test_our_settings_are_read():
     ours = {
         "namespace": "other",
         "timeout": 3,
+        "timeout_resets": True,
         "init_timeout": 4.5,
+        "list_timeout": 2.5,
         "ping": 30,
         "isolation": "shared",
         "start": "lazy",
@@ -217,7 +219,16 @@ def test_our_settings_are_read():
     }
     result = upstream({"command": "x", "wf": ours})
     assert result.settings == UpstreamSettings(
-        "other", True, 3, 4.5, 30, "shared", "lazy", "proxy", ("authorization", "x-a")
+        namespace="other",
+        timeout=3,
+        timeout_resets=True,
+        init_timeout=4.5,
+        list_timeout=2.5,
+        ping=30,
+        isolation="shared",
+        start="lazy",
+        identity="proxy",
+        forward_headers=("authorization", "x-a"),
     )
     assert result.label == "other"
     assert upstream({"command": "x"}).settings == UpstreamSettings()

@@ -7,6 +7,7 @@ import anyio
 import pytest
 from tests.covers import covers
 from tests.inbox import JsonObject, eventually
+from tests.procs import all_gone, resident
 from tests.rawclient import RawClient
 from tests.rig import ERAS, FRONTS, Rig
 
@@ -81,6 +82,8 @@ async def test_status_tells_each_reason(rig: Rig) -> None:
     assert "no-such-command-of-wf-mcp" in states["missing"]["reason"]
     assert "3" in states["exits"]["reason"]
     assert states["closed"]["reason"]
+    last = {name: states[name]["sessions"][0]["last_failure"]["kind"] for name in ("exits", "missing", "closed")}
+    assert last == {"exits": "exited", "missing": "not_found", "closed": "unreachable"}
     everything_said = str(states["exits"])
     assert "boom: this server exits at once" in everything_said
 
@@ -147,7 +150,7 @@ def test_check_tells_each_reason(rig: Rig) -> None:
 
 
 @covers("neighbours.noise", "Banner and log lines on an upstream's stdout are skipped, and never reach the client")
-@pytest.mark.parametrize("flag", ["--banner", "--noise", "--invalid-utf8", "--stderr-flood"])
+@pytest.mark.parametrize("flag", ["--banner", "--noise", "--half-lines", "--invalid-utf8", "--stderr-flood"])
 async def test_noise_harms_nothing(rig: Rig, flag: str) -> None:
     rig.upstream("noisy", {"prompts": [{"name": "p"}]}, flag)
     async with rig.serve().raw() as raw:
@@ -181,3 +184,47 @@ async def test_an_early_question_does_not_deadlock(rig: Rig) -> None:
         assert (await raw.json("eager.who"))["name"] == "eager"
         answer = (await rig["eager"].saw("early-roots"))["answer"]
         assert answer == {"result": raw.answers["roots/list"]}
+
+
+MEGABYTES = 100
+
+
+@covers("neighbours.endless-line", "100 MB without a newline from an upstream delay no other one, and harm nothing")
+async def test_a_line_without_end_harms_nothing(rig: Rig) -> None:
+    rig.upstream("endless", None, "--endless-line", str(MEGABYTES))
+    rig.upstream("good")
+    async with rig.serve().raw() as raw:
+        await raw.text("good.who")
+        before = resident(raw.pid)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(raw.text, "endless.who")
+            await eventually(lambda: rig["endless"].calls("who"))
+            for _ in range(10):
+                with anyio.fail_after(5):
+                    await raw.text("good.who")
+        assert (await raw.json("endless.who"))["name"] == "endless"
+        assert len(rig["endless"].pids) == 1
+        assert resident(raw.pid) < before + 4 * MEGABYTES * 1_000_000
+
+
+@covers("neighbours.stubborn", "Upstreams that ignore SIGTERM or fork hold up nobody, and leave nothing behind")
+@pytest.mark.parametrize("flag", ["--stubborn", "--grandchild"])
+async def test_what_upstreams_fork_is_ended_with_them(rig: Rig, flag: str) -> None:
+    family = rig.folder / "pids"
+    rig.upstream("bad", None, flag, str(family))
+    rig.upstream("good")
+    async with rig.serve().raw() as raw:
+        await raw.text("bad.who")
+        first = [int(pid) for pid in family.read_text().split()]
+        rig.entries["bad"]["env"] = {"AGAIN": "1"}
+        rig.write()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(raw.call, "wf.admin.reload_config")
+            for _ in range(5):
+                with anyio.fail_after(5):
+                    await raw.text("good.who")
+        assert await all_gone(first, 10) == []
+        await raw.text("bad.who")
+        second = [int(pid) for pid in family.read_text().split()][len(first) :]
+    assert len(first) == len(second) == 2
+    assert await all_gone(second, 10) == []

@@ -8,6 +8,7 @@ import pytest
 from tests.runtime.memory import TwinClient
 
 from wf_mcp.core.errors import INTERNAL_ERROR, NotServed, RelayedError
+from wf_mcp.runtime import calls as module
 from wf_mcp.runtime.attribution import sending
 from wf_mcp.runtime.calls import Calls, Spawn
 
@@ -119,6 +120,28 @@ async def test_a_client_that_is_gone_does_not_break_what_it_shares_with_others(s
     with calls.opened(Gone(), with_token("t"), spawn) as (call, params):
         calls.progress({"progressToken": params["_meta"]["progressToken"], "progress": 1})
         await call.settled()
+
+
+async def test_a_client_that_does_not_read_costs_no_more_than_so_much(
+    spawn: Spawn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "WAITING", 3)
+    client, calls = TwinClient("slow"), Calls()
+    client.patience = anyio.Event()
+    with calls.opened(client, with_token("t"), spawn) as (call, params):
+        ours = params["_meta"]["progressToken"]
+        calls.progress({"progressToken": ours, "progress": 0})
+        await anyio.wait_all_tasks_blocked()  # it is on its way, and does not get through
+        for number in range(1, 9):
+            calls.progress({"progressToken": ours, "progress": number})
+        client.patience.set()
+        await call.settled()
+        calls.progress({"progressToken": ours, "progress": 9})  # once it reads again it misses nothing
+        await call.settled()
+    assert [params["progress"] for _, params in client.heard] == [0, 1, 2, 3, 9]
+    assert [record.message for record in caplog.records] == [
+        "client slow reads nothing; 3 notifications wait, more are lost"
+    ]
 
 
 async def test_a_lost_connection_settles_what_cannot_be_delivered_any_more(spawn: Spawn) -> None:

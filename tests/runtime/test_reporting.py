@@ -1,10 +1,13 @@
 """What wf-mcp knows of itself, as reports (design D12)."""
 
+import os
+import time
 from dataclasses import dataclass, field
 
 import pytest
 from inline_snapshot import snapshot
 from tests.runtime.memory import Twin, prompt, resource, template, tool
+from tests.runtime.shelf import Shelf, stored
 from tests.runtime.stage import Stage, config, stage, upstream
 
 from wf_mcp.core.config import HttpTransport, SseTransport, StdioTransport
@@ -38,7 +41,9 @@ async def test_a_status_says_everything_that_is_known() -> None:
         with pytest.raises(RelayedError):
             await s.call("alpha.x")
         status = s.operator.status().model_dump()
-    assert status["upstreams"][0]["sessions"][0].pop("uptime_seconds") >= 0
+    assert status.pop("process")["pid"] == os.getpid()
+    for seconds in ("uptime_seconds", "lists_age_seconds"):
+        assert 0 <= status["upstreams"][0]["sessions"][0].pop(seconds) < 60
     assert status == snapshot(
         {
             "version": "1",
@@ -66,6 +71,7 @@ async def test_a_status_says_everything_that_is_known() -> None:
                             "errors": 1,
                             "stderr_tail": ["up"],
                             "exit_code": None,
+                            "last_failure": None,
                         }
                     ],
                 }
@@ -88,6 +94,17 @@ async def test_upstreams_without_a_session_say_why() -> None:
     )
     async with stage(config_of=first) as s:
         assert states(s) == [("off", "disabled", None), ("broken", "failed", "KEY is not set"), ("idle", "idle", None)]
+
+
+async def test_one_that_sleeps_says_so_and_how_old_its_lists_are() -> None:
+    shelf = Shelf()
+    shelf.put(stored(tool("a"), at=time.time() - 60))
+    async with stage(Twin("alpha"), catalogues=shelf) as s:
+        await s.listed()
+        assert states(s) == [("alpha", "asleep", None)]
+        (session,) = s.operator.status().upstreams[0].sessions
+    assert (session.state, session.server_name, session.pid, session.uptime_seconds) == ("asleep", "kept", None, None)
+    assert session.lists_age_seconds is not None and 60 <= session.lists_age_seconds < 90
 
 
 async def test_an_upstream_that_could_not_start_says_why() -> None:

@@ -58,7 +58,7 @@ async def test_a_request_is_relayed_as_it_is() -> None:
         assert await session.request("tools/call", params, Asker(headers={"h": "1"})) == text("up ran x")
         (request,) = twin.of("tools/call")
     assert (request.params, request.timeout, request.headers) == (params, 7.0, {"h": "1"})
-    assert (session.calls, session.errors) == (1, 0)
+    assert (session.requests.calls, session.requests.errors) == (1, 0)
 
 
 async def test_an_error_of_the_upstream_passes_as_it_is_and_is_counted() -> None:
@@ -68,7 +68,7 @@ async def test_an_error_of_the_upstream_passes_as_it_is_and_is_counted() -> None
         with pytest.raises(RelayedError) as raised:
             await session.request("tools/call", CALL)
     assert raised.value is error
-    assert (session.calls, session.errors) == (1, 1)
+    assert (session.requests.calls, session.requests.errors) == (1, 1)
 
 
 async def test_a_request_beyond_its_time_is_an_error() -> None:
@@ -172,7 +172,7 @@ async def test_a_call_that_an_upstream_took_with_it_is_an_error_and_is_not_sent_
         await ear.hears(UpstreamReady, times=2)
         await anyio.wait_all_tasks_blocked()
     assert len(twin.of("tools/call")) == 1
-    assert session.errors == 1
+    assert session.requests.errors == 1
 
 
 async def lose_during_the_call(twin: Twin) -> None:
@@ -189,7 +189,7 @@ async def test_a_call_that_certainly_did_not_arrive_is_sent_once_more() -> None:
         assert await session.request("tools/call", CALL) == text("up ran x")
     assert len(twin.of("tools/call")) == 1
     assert len(twin.links) == 2
-    assert session.errors == 0
+    assert session.requests.errors == 0
 
 
 async def test_a_call_that_does_not_arrive_twice_is_an_error() -> None:

@@ -91,7 +91,9 @@ class UpstreamWf(BaseModel):
     timeout: PositiveSeconds | None = Field(
         default=None, description="Seconds that one request may take; null: no limit."
     )
+    timeout_resets: bool = Field(default=False, description="Whether timeout counts from the last progress.")
     init_timeout: PositiveSeconds = Field(default=60.0, description="Seconds that starting and initializing may take.")
+    list_timeout: PositiveSeconds = Field(default=60.0, description="Seconds that each page of its lists may take.")
     ping: PositiveSeconds | None = Field(
         default=None, description="Seconds between pings, and for the answer; null: the server is not pinged."
     )

@@ -57,7 +57,9 @@ class UpstreamSettings:
     namespace: str | None = None
     enabled: bool = True
     timeout: float | None = None
+    timeout_resets: bool = False
     init_timeout: float = 60.0
+    list_timeout: float = 60.0
     ping: float | None = None
     isolation: Isolation = "client"
     start: Start = "auto"

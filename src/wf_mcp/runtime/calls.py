@@ -6,10 +6,11 @@ whose call is in flight; where that is more than one client, nobody is asked rat
 """
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -31,17 +32,31 @@ Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 """Starts a task that lives as long as the session's connection."""
 
 
+WAITING = 200_000
+"""Notifications that may wait for one client that does not read; it misses what comes beyond."""
+
+
 class Delivery:
-    """Notifications on their way to one client: in order, by a task that exists only while something waits."""
+    """Notifications on their way to one client: in order, by a task that exists only while something waits.
+
+    A client that stops reading costs itself only: what an upstream goes on saying to it is bounded.
+    """
 
     def __init__(self, port: ClientPort, spawn: Spawn) -> None:
         self.port = port
         self._spawn = spawn
         self._waiting: deque[tuple[str, JsonObject]] = deque()
+        self._behind = False
         self._idle: anyio.Event | None = None
 
     def tell(self, method: str, params: JsonObject) -> None:
         """Queue a notification; returns at once."""
+        if len(self._waiting) >= WAITING:
+            if not self._behind:
+                self._behind = True
+                who = self.port.client
+                logger.warning("client %s reads nothing; %d notifications wait, more are lost", who, WAITING)
+            return
         self._waiting.append((method, params))
         if self._idle is None:
             self._idle = anyio.Event()
@@ -69,16 +84,22 @@ class Delivery:
             self._waiting.clear()
         finally:
             self._idle = None
+            self._behind = False
             if idle is not None:
                 idle.set()
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One request on its way: how its caller is reached, and the progress token that the caller gave."""
+    """One request on its way: how its caller is reached, the progress token that the caller gave, what is asked since
+    when, and who else is told that it makes progress.
+    """
 
     delivery: Delivery | None
     token: str | int | None = None
+    what: str = ""
+    began: float = field(default_factory=time.monotonic)
+    on_progress: Callable[[], None] = lambda: None
 
     @property
     def client(self) -> str | None:
@@ -114,10 +135,15 @@ class Calls:
     def __len__(self) -> int:
         return len(self._open)
 
+    def __iter__(self) -> Iterator["Call"]:
+        return iter(tuple(self._open))
+
     @contextmanager
-    def opened(self, port: ClientPort | None, params: JsonObject, spawn: Spawn) -> Iterator[tuple[Call, JsonObject]]:
+    def opened(
+        self, port: ClientPort | None, params: JsonObject, spawn: Spawn, method: str = ""
+    ) -> Iterator[tuple[Call, JsonObject]]:
         """Register a call; yields it and its parameters with the progress token of this hop."""
-        call = Call(Delivery(port, spawn) if port is not None else None)
+        call = Call(Delivery(port, spawn) if port is not None else None, what=_what(method, params))
         self._open[call] = None
         ours: int | None = None
         meta = params.get("_meta")
@@ -154,6 +180,7 @@ class Calls:
         token = params.get("progressToken")
         call = self._by_token.get(token) if isinstance(token, int) else None
         if call is not None:
+            call.on_progress()
             call.tell(PROGRESS, {**params, "progressToken": call.token})
 
     def meant(self) -> Call | None:
@@ -183,3 +210,9 @@ class Calls:
         if standing is None:
             raise NotServed("No client can be asked now: no client's call is in flight on this session")
         return standing
+
+
+def _what(method: str, params: JsonObject) -> str:
+    """A request in words: its method, and the name or URI that it is about."""
+    about = params.get("name") or params.get("uri")
+    return f"{method} of {about!r}" if isinstance(about, str) else method

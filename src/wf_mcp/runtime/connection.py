@@ -4,6 +4,7 @@ The connection's task owns it. Callers wait for it and are told when it went awa
 """
 
 import logging
+import random
 import time
 from collections.abc import Callable
 from enum import StrEnum
@@ -12,10 +13,11 @@ from typing import Protocol
 import anyio
 from anyio.abc import TaskGroup
 
-from wf_mcp.core.backoff import backoff
+from wf_mcp.core.backoff import FIRST, backoff
 from wf_mcp.core.config import Upstream
 from wf_mcp.core.errors import RelayedError, UpstreamUnavailable, WfMcpError
 from wf_mcp.core.events import Event, UpstreamAsleep, UpstreamFailed, UpstreamGone, UpstreamReady, UpstreamStarting
+from wf_mcp.core.failures import TERMINAL, Failure, failure_of
 from wf_mcp.runtime.keepalive import ended
 from wf_mcp.runtime.ports import Connector, Hello, Inbox, Link
 from wf_mcp.runtime.starts import Starts
@@ -27,8 +29,8 @@ STABLE = 10.0
 
 
 class State(StrEnum):
-    """Where a connection is in its life; `gone` is a loss that a new start follows, `failed` a start that did not work,
-    `asleep` one that is opened as soon as somebody needs it.
+    """Where a connection is in its life; `gone` is a loss that a new start follows soon, `failed` one that it follows
+    after a pause, or a start that did not work, `asleep` one that is opened as soon as somebody needs it.
     """
 
     ASLEEP = "asleep"
@@ -74,6 +76,12 @@ class Connection:
         self.reason: str | None = None
         self.started = time.monotonic()
         self.last_link: Link | None = None
+        self.failure: Failure | None = None
+        self.failed_at = 0.0
+        self.failures = 0
+        self.next_start: float | None = None
+        self._strikes = 0
+        self._struck: Failure | None = None
         self._connector = connector
         self._publish = publish
         self._starts = starts
@@ -82,6 +90,7 @@ class Connection:
         self._slept = False
         self._changed = anyio.Event()
         self._wanted = anyio.Event()
+        self._hurry = anyio.Event()
 
     @property
     def current(self) -> Link | None:
@@ -94,6 +103,12 @@ class Connection:
             self._move(State.STARTING, None)
             self._wanted.set()
 
+    def retry(self) -> None:
+        """Start now, where only a pause is waited for: somebody may have mended what was wrong."""
+        if self.next_start is not None:
+            self._move(State.STARTING, None)
+            self._hurry.set()
+
     def sleep(self) -> None:
         """Close a connection that nobody uses; it is opened again by whoever needs it.
 
@@ -105,11 +120,39 @@ class Connection:
             self._move(State.ASLEEP, None)
             self._open.cancel()
 
-    async def run(self, tenant: Tenant, inbox: Inbox) -> None:
-        """Keep the connection open until cancelled, starting it again after a loss, with growing pauses after
-        failures.
+    def worked(self) -> None:
+        """A call got its answer: the connection is what it believes to be."""
+        self._strikes = 0
+
+    def strike(self, link: Link, last: Failure) -> None:
+        """A call failed for the connection's own reasons; after `TERMINAL` in a row it is closed and opened anew, and
+        whatever is still waiting for an answer on it fails.
         """
-        failures = 0
+        if link is not self._link:
+            return
+        self._strikes += 1
+        if self._strikes >= TERMINAL:
+            why = f"{TERMINAL} calls in a row failed, the last one like this: {last.reason}"
+            self._give_up(Failure(last.kind, why))
+
+    def bar(self, link: Link, failure: Failure) -> None:
+        """The upstream no longer lets us in: the connection is closed, and opened again when `failure` says."""
+        if link is self._link:
+            self._give_up(failure)
+
+    def _give_up(self, failure: Failure) -> None:
+        if self._open is not None:
+            self._struck = failure
+            self._link = None
+            self._move(State.GONE, failure.reason)
+            self._open.cancel()
+
+    async def run(self, tenant: Tenant, inbox: Inbox) -> None:
+        """Keep the connection open until cancelled, starting it again after a loss.
+
+        After failures it pauses as `core/failures.py` says. Calls fail at once meanwhile; the start that follows is the
+        one trial, which those that come then wait for.
+        """
         try:
             while True:
                 if self.state is State.ASLEEP:
@@ -118,18 +161,30 @@ class Connection:
                 began = time.monotonic()
                 worked = await self._once(tenant, inbox)
                 if self._slept:
-                    failures = 0
+                    self.failures = 0
                     continue
-                failures = 0 if worked and time.monotonic() - began >= STABLE else failures + 1
-                await anyio.sleep(backoff(failures - 1 if worked else failures))
+                self.failures = 0 if worked and time.monotonic() - began >= STABLE else self.failures + 1
+                await self._pause(self.failures - 1 if worked else self.failures)
         finally:
             self._move(State.STOPPED, "stopped")
+
+    async def _pause(self, failures: int) -> None:
+        growing = backoff(failures, random.random())
+        seconds = self.failure.pause(growing) if self.failure is not None else growing
+        self.next_start = time.monotonic() + seconds
+        if seconds > FIRST and self.state is State.GONE:  # it keeps being lost: nobody waits that long for it
+            self._move(State.FAILED, self.reason)
+        self._hurry = anyio.Event()
+        with anyio.move_on_after(seconds):
+            await self._hurry.wait()
+        self.next_start = None
 
     async def _once(self, tenant: Tenant, inbox: Inbox) -> bool:
         """One connection from start to loss; true if it ever was ready."""
         self._move(State.STARTING, None)
         worked = False
-        reason = ""
+        self._struck, self._strikes = None, 0
+        failure = Failure("unknown", "")
         try:
             async with self._starts.turn() as turn:
                 self._publish(UpstreamStarting(self.upstream.id))
@@ -142,18 +197,20 @@ class Connection:
                     worked = True
                     self._ready(link, tasks)
                     tenant.settled_in(link, tasks)
-                    reason = await ended(link, self.upstream.settings.ping)
+                    failure = await ended(link, self.upstream.settings.ping)
                     tasks.cancel_scope.cancel()
+            failure = self._struck or failure
         except Exception as error:  # upstream seam: one upstream's failure is its own
-            reason = innermost(error)
+            failure = failure_of(error, innermost(error))
             logger.debug("upstream %s", self.upstream.id, exc_info=True)
         self._link = self._open = None
         tenant.moved_out()
         if self._slept:
             self._publish(UpstreamAsleep(self.upstream.id))
             return worked
-        self._move(State.GONE if worked else State.FAILED, reason)
-        self._publish((UpstreamGone if worked else UpstreamFailed)(self.upstream.id, reason))
+        self.failure, self.failed_at = failure, time.time()
+        self._move(State.GONE if worked else State.FAILED, failure.reason)
+        self._publish((UpstreamGone if worked else UpstreamFailed)(self.upstream.id, failure.reason))
         return worked
 
     def _ready(self, link: Link, tasks: TaskGroup) -> None:
@@ -187,9 +244,15 @@ class Connection:
         while self._link is None or self._link is instead_of:
             self.wake()
             if self.state in (State.FAILED, State.STOPPED):
-                raise UpstreamUnavailable(f"Upstream {self.upstream.id!r} is unavailable: {self.reason}")
+                raise UpstreamUnavailable(f"Upstream {self.upstream.id!r} is unavailable: {self.reason}{self._when()}")
             await self._changed.wait()
         return self._link
+
+    def _when(self) -> str:
+        """When the next start is due, for whoever has to wait for it."""
+        if self.next_start is None:
+            return ""
+        return f" (it is tried again in {max(1, round(self.next_start - time.monotonic()))} s)"
 
 
 def innermost(error: BaseException) -> str:

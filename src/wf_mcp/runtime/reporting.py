@@ -8,6 +8,7 @@ from wf_mcp.core.config import Config, HttpTransport, SseTransport, Upstream
 from wf_mcp.core.kinds import PROMPTS, RESOURCES, TEMPLATES, TOOLS, Kind
 from wf_mcp.core.reports import (
     ClientStatus,
+    FailureStatus,
     Inventory,
     NamedItem,
     PluginStatus,
@@ -18,12 +19,13 @@ from wf_mcp.core.reports import (
     UriItem,
 )
 from wf_mcp.core.wire import JsonObject
-from wf_mcp.runtime.connection import State
+from wf_mcp.runtime.connection import Connection, State
 from wf_mcp.runtime.listing import Listings
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
 from wf_mcp.runtime.session import UpstreamSession
 from wf_mcp.runtime.shelves import Shelves
+from wf_mcp.runtime.vitals import vitals
 
 
 class Reporter:
@@ -55,6 +57,7 @@ class Reporter:
         return Status(
             **self._fixed,
             config_file=config.file or None,
+            process=vitals(),
             upstreams=[_upstream_status(upstream, mounted.get(upstream.id)) for upstream in config.upstreams],
             clients=self._clients(),
             plugins=self._plugins(),
@@ -140,20 +143,36 @@ def _session_status(session: UpstreamSession) -> SessionStatus:
     said = session.initialized or {}
     server = said.get("serverInfo") or {}
     process = session.last_link.process if session.last_link is not None else None
-    ready = session.state is State.READY
+    ready, listed = session.state is State.READY, session.catalogue.at
     return SessionStatus(
         state=session.state.value,
         reason=session.reason,
         pid=process.pid if process is not None and process.returncode is None else None,
-        era="handshake" if said else None,
+        era=session.era if said else None,
         protocol_version=_text(said, "protocolVersion"),
         server_name=_text(server, "name"),
         server_version=_text(server, "version"),
         uptime_seconds=round(time.monotonic() - session.connection.started, 3) if ready else None,
-        calls=session.calls,
-        errors=session.errors,
+        lists_age_seconds=None if listed is None else round(max(0.0, time.time() - listed), 3),
+        calls=session.requests.calls,
+        errors=session.requests.errors,
         stderr_tail=process.stderr_tail() if process is not None else [],
         exit_code=process.returncode if process is not None else None,
+        last_failure=_failure_status(session.connection),
+    )
+
+
+def _failure_status(connection: Connection) -> FailureStatus | None:
+    failure, due = connection.failure, connection.next_start
+    if failure is None:
+        return None
+    return FailureStatus(
+        kind=failure.kind,
+        reason=failure.reason,
+        advice=failure.advice,
+        at=round(connection.failed_at, 3),
+        in_a_row=connection.failures,
+        next_start_seconds=None if due is None else round(max(0.0, due - time.monotonic()), 3),
     )
 
 
