@@ -4,6 +4,9 @@ Everything that takes time to import is imported by the command that needs it, s
 completion answer at once.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +35,19 @@ VerboseOption = Annotated[
     int, typer.Option("--verbose", "-v", count=True, help="Say more on stderr; twice for everything.")
 ]
 WaitOption = Annotated[float, typer.Option("--wait", min=0.1, help="Seconds to wait for upstreams that do not answer.")]
+
+
+@contextmanager
+def _lasting() -> Iterator[None]:
+    """What is imported in the block stays for good: it is not searched for garbage, neither now, which saves a tenth of
+    the time, nor later.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _version(wanted: bool) -> None:
@@ -65,7 +81,8 @@ def serve(
     verbose: VerboseOption = 0,
 ) -> None:
     """Serve all configured upstreams as one MCP server."""
-    from wf_mcp.cli.serve import run
+    with _lasting():
+        from wf_mcp.cli.serve import run
 
     run(config, http, names, stateless, verbose)
 

@@ -7,25 +7,24 @@ from rich.table import Table
 
 from wf_mcp.app import NOBODY, App
 from wf_mcp.cli.common import err, out, run_unattended
+from wf_mcp.cli.doctor import GOOD, StartTimes, diagnosis, table_of
 from wf_mcp.core.kinds import KINDS
-from wf_mcp.core.reports import UpstreamInventory, UpstreamStatus
-
-GOOD = frozenset({"ready", "disabled"})
 
 
 def check_all(config: Path | None, wait: float, verbose: int) -> None:
-    """Start every upstream, list what it has, and print one line for each."""
+    """Start every upstream, list what it has, and print one line for each, and what to do where one does not work."""
+
+    starts = StartTimes()
 
     async def work(app: App) -> int:
+        app.bus.add(starts)
         await _look(app)
         status = app.operator.status()
         found = {each.id: each for each in (await app.operator.inventory()).upstreams}
-        table = Table(
-            "upstream", "names", "state", "server", "tools", "prompts", "resources", "remark", box=None, pad_edge=False
-        )
+        out.print(table_of(status.upstreams, found, starts))
         for upstream in status.upstreams:
-            table.add_row(*_row(upstream, found[upstream.id], wait))
-        out.print(table)
+            if (wrong := diagnosis(upstream, wait)) is not None:
+                out.print(f"{upstream.id}: {wrong[0]}\n  → {wrong[1]}", markup=False)
         for note in (*status.name_clashes, *status.web_conflicts):
             err.print(f"note: {note}", style="yellow", markup=False)
         for plugin in status.plugins:
@@ -34,18 +33,6 @@ def check_all(config: Path | None, wait: float, verbose: int) -> None:
         return 0 if all(each.state in GOOD for each in status.upstreams) else 1
 
     run_unattended(config, wait, verbose, work)
-
-
-def _row(upstream: UpstreamStatus, found: UpstreamInventory, wait: float) -> list[str]:
-    session = upstream.sessions[0] if upstream.sessions else None
-    server = " ".join(filter(None, (session.server_name, session.server_version))) if session is not None else ""
-    counts = [str(len(found.tools)), str(len(found.prompts)), str(len(found.resources) + len(found.templates))]
-    remark = upstream.reason or ""
-    if upstream.state == "starting":
-        remark = f"it has not answered initialize within {wait:g} s"
-    elif upstream.state not in GOOD and session is not None and session.stderr_tail and "stderr" not in remark:
-        remark = f"{remark}; stderr: {' | '.join(session.stderr_tail[-3:])}"
-    return [upstream.id, f"{upstream.label}.*" if upstream.label else "(bare)", upstream.state, server, *counts, remark]
 
 
 def show_inventory(config: Path | None, as_json: bool, wait: float, verbose: int) -> None:

@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -13,6 +15,7 @@ from wf_mcp.core.config_values import NamesStyle
 from wf_mcp.core.events import Event, UpstreamFailed, UpstreamGone, UpstreamReady, describe
 from wf_mcp.edge.http_sessions import HttpLimits
 from wf_mcp.edge.serving import Address, check_exposed, serve_http, serve_stdio
+from wf_mcp.edge.telemetry_sdk import exporting
 
 PARTING = 2.0
 """Seconds that the listen streams of a stdio front get to end in good order."""
@@ -30,12 +33,12 @@ def run(config: Path | None, http: str | None, names: str | None, stateless: boo
     if stateless and http is None:
         fail("--stateless concerns clients of --http; over stdio there is one client and no session")
     loaded, read = open_config(config, verbose)
-    with mistakes_in_words():
+    with mistakes_in_words(), exporting(os.environ):
         address = None if http is None else Address.parse(http)
         if address is not None:
             check_exposed(address, loaded.tokens)
         front = Front("stdio" if address is None else "http", wanted or loaded.names.style)
-        app = App(loaded, front, read=read)
+        app = App(loaded, front, read=read, remember=True)
         if sys.stderr.isatty():
             app.bus.add(Progress())
         code = run_async(lambda: _serve(app, address, stateless))
@@ -62,7 +65,8 @@ async def _serve(app: App, address: Address | None, stateless: bool) -> int:
                 if sys.stderr.isatty():
                     err.print(f"serving {address.url}")
                 allowed = app.operator.config.allowed_hosts
-                await serve_http(app.server, address, allowed, stop, lambda: _limits(app), stateless=stateless)
+                limits, states = partial(_limits, app), partial(_states, app)
+                await serve_http(app.server, address, allowed, stop, limits, stateless=stateless, states=states)
         tasks.cancel_scope.cancel()
     return 0
 
@@ -71,6 +75,11 @@ def _limits(app: App) -> HttpLimits:
     """The HTTP front's limits as the configuration has them at the time."""
     config = app.operator.config
     return HttpLimits(config.max_request_bytes, config.session_idle)
+
+
+def _states(app: App) -> Counter[str]:
+    """How many upstreams are in which state, for whoever asks without a token."""
+    return Counter(upstream.state for upstream in app.operator.status().upstreams)
 
 
 async def _leave(app: App, stop: anyio.Event, scope: anyio.CancelScope) -> None:

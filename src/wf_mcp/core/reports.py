@@ -36,10 +36,21 @@ class ReloadReport(Report):
     )
 
 
+class FailureStatus(Report):
+    """The last failure of a connection."""
+
+    kind: str = Field(description="Its class, such as unreachable, needs_auth, exited or unanswered.")
+    reason: str = Field(description="What happened.")
+    advice: str = Field(description="What to do about it.")
+    at: float = Field(description="When it was, in seconds since 1970.")
+    in_a_row: int = Field(description="Failures since it last worked.")
+    next_start_seconds: float | None = Field(default=None, description="Seconds until it is tried again.")
+
+
 class SessionStatus(Report):
     """One negotiated connection to an upstream."""
 
-    state: str = Field(description="starting, ready, failed or gone.")
+    state: str = Field(description="asleep (until it is used), starting, ready, failed or gone.")
     reason: str | None = Field(default=None, description="Why it failed or ended.")
     pid: int | None = Field(default=None, description="Process id of a stdio upstream.")
     era: str | None = Field(default=None, description="handshake (up to 2025-11-25) or modern (2026-07-28).")
@@ -47,10 +58,14 @@ class SessionStatus(Report):
     server_name: str | None = Field(default=None, description="What the server calls itself.")
     server_version: str | None = Field(default=None, description="The version that the server gives.")
     uptime_seconds: float | None = Field(default=None, description="Seconds since it became ready.")
+    lists_age_seconds: float | None = Field(
+        default=None, description="Seconds since all its lists were loaded, by an earlier run perhaps."
+    )
     calls: int = Field(default=0, description="Requests sent to it.")
     errors: int = Field(default=0, description="Requests that ended in a protocol error.")
     stderr_tail: list[str] = Field(default=[], description="The last lines that the process wrote to stderr.")
     exit_code: int | None = Field(default=None, description="Exit code of a stdio process that ended.")
+    last_failure: FailureStatus | None = Field(default=None, description="Its last failure, also one that is over.")
 
 
 class UpstreamStatus(Report):
@@ -58,7 +73,7 @@ class UpstreamStatus(Report):
 
     id: str = Field(description="Its key in the configuration file.")
     label: str = Field(description="The first part of its public names; empty when it is mounted bare.")
-    state: str = Field(description="disabled, idle, starting, ready, failed or gone.")
+    state: str = Field(description="disabled, idle, asleep, starting, ready, failed or gone.")
     reason: str | None = Field(default=None, description="Why it is in that state, where there is something to say.")
     transport: Literal["stdio", "http", "sse"] = Field(description="How wf-mcp reaches it.")
     sessions: list[SessionStatus] = Field(default=[], description="Its connections; empty when none was opened yet.")
@@ -89,6 +104,19 @@ class ClientStatus(Report):
     why: str = Field(description="What decided that.")
 
 
+class ProcessStatus(Report):
+    """What the process of this proxy holds."""
+
+    pid: int = Field(description="Its process id.")
+    uptime_seconds: float = Field(description="Seconds since it was started.")
+    memory_bytes: int | None = Field(default=None, description="Bytes of memory; null where the system does not tell.")
+    open_files: int | None = Field(
+        default=None, description="File descriptors in use; null where the system does not tell."
+    )
+    tasks: int = Field(description="Tasks of its event loop.")
+    threads: int = Field(description="Its threads.")
+
+
 class Status(Report):
     """The state of this proxy."""
 
@@ -97,6 +125,7 @@ class Status(Report):
     front: str = Field(description="How clients reach it: stdio or http.")
     names_style: str = Field(description="The front's form of names: auto, dotted or safe.")
     config_file: str | None = Field(description="The configuration file in use.")
+    process: ProcessStatus | None = Field(default=None, description="What its process holds.")
     upstreams: list[UpstreamStatus] = Field(
         default=[], description="Every configured upstream, in configuration order."
     )
@@ -137,7 +166,7 @@ class UpstreamInventory(Report):
 
     id: str = Field(description="Its key in the configuration file.")
     label: str = Field(description="The first part of its public names; empty when it is mounted bare.")
-    state: str = Field(description="disabled, idle, starting, ready, failed or gone.")
+    state: str = Field(description="disabled, idle, asleep, starting, ready, failed or gone.")
     capabilities: JsonObject | None = Field(default=None, description="The capabilities that it declared.")
     instructions: str | None = Field(default=None, description="Its instructions to a model.")
     tools: list[NamedItem] = Field(default=[], description="Its tools.")
