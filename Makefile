@@ -9,7 +9,7 @@ JOBS ?= 2
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src plugins/wf-mcp-redact/src -name '*.py')
 
-.PHONY: demo test lint types unit unit-tools long conformance node conformance-tools clients wheels inventory format clean
+.PHONY: demo test lint types unit unit-tools long conformance node conformance-tools clients wheels inventory bench chaos soak format clean
 
 demo: .venv/.demo
 	$(BIN)/wf-mcp demo
@@ -48,7 +48,8 @@ conformance: .venv/.dev conformance-tools
 
 # What takes minutes or a quiet machine: waits as long as the field reports say, and the one timed test.
 long: unit-tools
-	WF_MCP_LONG=1 $(BIN)/python -m pytest tests/interaction/test_field_clients.py tests/interaction/test_processes.py
+	WF_MCP_LONG=1 $(BIN)/python -m pytest tests/interaction/test_field_clients.py tests/interaction/test_processes.py \
+		tests/interaction/test_hundred_upstreams.py
 
 node: tests/node_modules/.ready
 
@@ -79,6 +80,21 @@ tests/.wheel-venv/.ready: .venv/.dev $(SOURCES) pyproject.toml plugins/wf-mcp-re
 	$(PYTHON) -m venv tests/.wheel-venv
 	tests/.wheel-venv/bin/python $(PIP) dist/*.whl pytest
 	touch $@
+
+# What wf-mcp costs, as ratios to direct. Writes docs/performance.md and the results that it is made from; QUICK=1 prints
+# the most important rows in less time and writes nothing.
+bench: .venv/.dev
+	$(BIN)/python -m bench $(if $(QUICK),--plan quick,--out bench/results.json --page docs/performance.md)
+
+# 30 upstreams, 13 of which misbehave, 20 clients, kills, reloads and disconnects for CHAOS_SECONDS (600). Wants a quiet
+# machine: latency and memory are judged too. CHAOS_SEED repeats a run, CHAOS_FRONT=stdio has one client do it all.
+chaos: .venv/.dev
+	$(BIN)/python -m tests.chaos.run
+
+# Mixed load for SOAK_SECONDS (3600): memory, file descriptors and tasks have to stay flat. SOAK_JSON names a file for the
+# figures in docs/performance.md.
+soak: .venv/.dev
+	$(BIN)/python -m tests.chaos.soak
 
 inventory: .venv/.dev
 	$(BIN)/python -m tests.inventory
