@@ -1,9 +1,9 @@
 """Faults that were reported of other proxies, F01 to F98: for each, the tests that show how wf-mcp fares.
 
 The numbers are those of a list of such reports that is no part of this repository; the words are a name for the case.
-A row has at least one of three things. `tests`: ids relative to `tests/`, which show the case for handshake clients and
-upstreams. `does_not_apply`: where a decision stands and what it says, word for word. `later`: what of the case is not
-shown or not built yet, and what happens today.
+A row has at least one of three things. `tests`: ids relative to `tests/`, which show the case, for handshake clients
+and upstreams and, where the case has a side in the other era, for 2026-07-28 too. `does_not_apply`: where a decision
+stands and what it says, word for word. `later`: what of the case is not shown or not built yet, and what happens today.
 
 `tests/test_field_cases.py` checks the rows; `tests/field_run.py` checks that each test ran and passed when all did run.
 """
@@ -44,6 +44,7 @@ _PROCESSES = {
         "an upstream that ignores EOF and SIGTERM",
         "interaction/test_reload.py::test_removing_a_stubborn_upstream_delays_nobody",
         "interaction/test_processes.py::test_after_a_signal_nothing_is_left",
+        "interaction/test_bad_neighbours.py::test_what_upstreams_fork_is_ended_with_them",
     ),
     "F03": _case(
         "megabytes on stderr",
@@ -55,12 +56,15 @@ _PROCESSES = {
         "a banner and log lines on stdout",
         "interaction/test_bad_neighbours.py::test_noise_harms_nothing",
         "interaction/test_processes.py::test_stdout_carries_messages_only",
+        "interaction/test_bad_neighbours.py::test_a_line_without_end_harms_nothing",
+        "interaction/test_fault_walls.py::test_half_a_line_and_an_exit",
         "edge/test_channels.py::test_noise_on_stdout_is_logged_but_only_so_much",
     ),
     "F05": _case(
         "an upstream dies between calls",
         "interaction/test_calls.py::test_an_upstream_that_died_is_started_again",
         "interaction/test_field_upstreams.py::test_an_upstream_that_ends_by_itself",
+        "runtime/test_connection.py::test_put_to_sleep_it_closes_and_the_next_call_opens_another",
     ),
     "F06": _case(
         "an upstream that crashes at every start",
@@ -68,6 +72,8 @@ _PROCESSES = {
         "interaction/test_bad_neighbours.py::test_status_tells_each_reason",
         "core/test_backoff.py::test_pauses_double_up_to_a_limit",
         "runtime/test_session.py::test_a_failed_start_is_tried_again_after_a_pause",
+        "runtime/test_connection.py::test_between_two_trials_calls_fail_at_once_and_say_when_the_next_one_is",
+        "runtime/test_connection.py::test_one_that_keeps_being_lost_is_waited_for_by_nobody",
         "interaction/test_field_upstreams.py::test_a_crash_loop_ends_with_a_reload",
     ),
     "F07": _case(
@@ -75,12 +81,15 @@ _PROCESSES = {
         "interaction/test_bad_neighbours.py::test_the_first_answers_come_in_time_and_hold_all_good_tools",
         "interaction/test_bad_neighbours.py::test_a_slow_starter_appears_later",
         "interaction/test_bad_neighbours.py::test_init_timeout_is_a_setting_of_each_upstream",
+        "runtime/test_starts.py::test_a_start_that_takes_long_no_longer_counts",
     ),
     "F08": _case(
         "one or all upstreams unusable",
         "interaction/test_bad_neighbours.py::test_the_first_answers_come_in_time_and_hold_all_good_tools",
         "interaction/test_bad_neighbours.py::test_status_tells_each_reason",
         "interaction/test_bad_neighbours.py::test_all_upstreams_bad",
+        "interaction/test_fault_walls.py::test_a_server_that_wants_a_login",
+        "interaction/test_fault_walls.py::test_an_upstream_that_stops_reading",
     ),
     "F09": _case(
         "SIGTERM while streams are open",
@@ -95,12 +104,15 @@ _CONCURRENCY_AND_SESSIONS = {
         "calls to one upstream run one after the other",
         "interaction/test_calls.py::test_ten_calls_at_once_take_the_time_of_one",
         "interaction/test_field_clients.py::test_ten_clients_at_once",
+        "interaction/test_fault_walls.py::test_slow_calls_hold_up_no_fast_one",
     ),
     "F11": _case(
         "a client or upstream that stalls holds up others",
         "edge/test_http_session.py::test_a_slow_reader_costs_only_its_own_response",
         "runtime/test_inbox.py::test_a_client_that_does_not_read_holds_up_neither_upstream_nor_others",
         "interaction/test_field_clients.py::test_a_client_that_stops_reading",
+        "interaction/test_backpressure.py::test_a_client_that_never_reads",
+        "interaction/test_fault_walls.py::test_slow_calls_hold_up_no_fast_one",
     ),
     "F12": _case(
         "request ids of every type",
@@ -115,6 +127,7 @@ _CONCURRENCY_AND_SESSIONS = {
         "an HTTP upstream restarts and forgets the session",
         "edge/test_upstream.py::test_over_http_a_session_that_was_forgotten_is_lost_and_the_call_may_be_sent_again",
         "interaction/test_field_upstreams.py::test_an_http_upstream_that_restarts",
+        "interaction/test_fault_walls.py::test_a_lost_session_is_opened_again",
     ),
     "F15": _case(
         "a client's session that is not known",
@@ -132,6 +145,7 @@ _CONCURRENCY_AND_SESSIONS = {
         "edge/test_http_session.py::test_an_idle_session_ends_and_one_in_use_does_not",
         "edge/test_http_front.py::test_there_is_a_cap_on_sessions",
         "edge/test_http_front.py::test_a_refused_initialize_leaves_no_session",
+        "runtime/test_idling.py::test_what_clients_that_are_gone_shared_is_closed_and_forgotten",
     ),
     "F18": _case("DELETE of a session that is not there", "interaction/test_http_front.py::test_a_lost_session"),
     "F19": _case(
@@ -150,6 +164,7 @@ _CONCURRENCY_AND_SESSIONS = {
         "interaction/test_field_upstreams.py::test_a_call_in_flight_that_is_cut_off",
         "interaction/test_field_upstreams.py::test_a_connection_that_is_swallowed",
         "runtime/test_keepalive.py::test_an_unanswered_ping_ends_the_connection_and_what_waits_for_it_and_the_next_call_works",
+        "runtime/test_connection.py::test_three_failures_of_the_connection_in_a_row_open_another_one",
     ),
 }
 
@@ -294,6 +309,7 @@ _SCHEMAS_AND_CONTENT = {
         "interaction/test_relay_basics.py::test_results_stay_whole",
         "interaction/test_relay_basics.py::test_prompts_stay_whole",
         "interaction/test_relay_basics.py::test_several_contents_of_one_resource",
+        "matrix/test_matrix.py::test_every_feature_in",
     ),
     "F47": _case(
         "blocks of every kind in one result",
@@ -307,6 +323,7 @@ _ERRORS_AND_LISTS = {
         "an upstream's own JSON-RPC errors",
         "interaction/test_relay_basics.py::test_an_error_is_the_upstream_s_own",
         "interaction/test_field_relay.py::test_errors_of_every_request",
+        "matrix/test_matrix.py::test_every_feature_in",
     ),
     "F49": _case(
         "tools that there are not",
@@ -337,6 +354,8 @@ _ERRORS_AND_LISTS = {
         "list_changed of an upstream",
         "interaction/test_lists.py::test_a_changed_list_is_announced_and_shown",
         "interaction/test_lists.py::test_the_list_right_after_the_notice_is_fresh",
+        "interaction/test_listen.py::test_a_modern_upstream_is_heard",
+        "interaction/test_modern_upstreams.py::test_a_handshake_client_hears_of_changed_lists",
     ),
     "F55": _case(
         "a storm of list_changed",
@@ -356,23 +375,34 @@ _ERRORS_AND_LISTS = {
         "subscriptions",
         "interaction/test_relay.py::test_a_subscription_and_its_end",
         "interaction/test_field_relay.py::test_methods_that_there_are_not",
+        "interaction/test_listen.py::test_resources_are_watched_until_the_stream_ends",
+        "interaction/test_modern_upstreams.py::test_a_handshake_client_subscribes",
     ),
     "F58": _case(
         "only what is there is promised",
         "edge/test_front.py::test_initialize_has_the_capabilities_and_instructions_of_everything_behind",
         "core/test_merge.py::test_handshake_clients_are_offered_what_somebody_has",
         "interaction/test_field_lists.py::test_what_is_promised",
+        "edge/test_front.py::test_discover_says_what_modern_clients_get",
     ),
     "F59": _case(
         "log levels",
         "interaction/test_relay.py::test_the_level_reaches_every_upstream",
         "interaction/test_relay.py::test_levels_on_a_shared_session",
         "runtime/test_session.py::test_an_upstream_that_does_not_log_is_asked_for_no_level",
+        "interaction/test_modern_upstreams.py::test_a_handshake_client_s_log_level_is_asked_for",
+        "interaction/test_rounds.py::test_the_log_level_of_a_session_rides_on_each_request",
+        "interaction/test_parked.py::test_whose_log_it_is",
     ),
 }
 
 _TIME_AND_QUESTIONS = {
-    "F60": _case("a cancel reaches the upstream", "interaction/test_relay.py::test_a_cancel_with_its_reason"),
+    "F60": _case(
+        "a cancel reaches the upstream",
+        "interaction/test_relay.py::test_a_cancel_with_its_reason",
+        "interaction/test_modern_http.py::test_leaving_cancels",
+        "interaction/test_modern_upstreams.py::test_a_cancel_reaches_it",
+    ),
     "F61": _case(
         "answers that come after a cancel",
         "runtime/test_calls.py::test_progress_after_the_result_is_dropped",
@@ -384,12 +414,15 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_field_clients.py::test_a_long_call",
         "interaction/test_field_clients.py::test_a_call_that_takes_too_long",
         "core/test_config_entry.py::test_no_limit_is_set_unless_it_is_asked_for",
+        "runtime/test_ages.py::test_a_call_is_named_once_it_is_old",
+        "runtime/test_patience.py::test_who_makes_progress_may_take_longer_than_the_limit",
     ),
     "F63": _case(
         "a call that takes longer than its upstream may",
         "edge/test_upstream.py::test_what_takes_too_long_is_cancelled_there_and_said",
         "edge/test_front.py::test_the_model_is_told_of_a_timeout_in_a_result",
         "interaction/test_field_clients.py::test_a_call_that_takes_too_long",
+        "runtime/test_patience.py::test_who_makes_none_is_told_after_the_limit_why_the_call_is_cancelled",
     ),
     "F64": _case(
         "elicitation",
@@ -398,6 +431,10 @@ _TIME_AND_QUESTIONS = {
         "differential/test_scenarios.py::test_an_upstream_that_can_do_everything",
         "interaction/test_field_clients.py::test_every_outcome_of_a_question",
         "interaction/test_field_clients.py::test_a_long_call",
+        "interaction/test_rounds.py::test_a_handshake_client_is_asked_by_a_modern_upstream",
+        "interaction/test_parked.py::test_server_everything",
+        "interaction/test_parked.py::test_several_questions",
+        "interaction/test_rounds.py::test_a_refusal_is_the_end_of_the_call",
     ),
     "F65": _case(
         "sampling",
@@ -406,6 +443,8 @@ _TIME_AND_QUESTIONS = {
         "edge/test_clients.py::test_a_clients_refusal_keeps_its_code_message_and_data",
         "interaction/test_field_clients.py::test_every_outcome_of_a_question",
         "interaction/test_field_clients.py::test_a_long_call",
+        "interaction/test_rounds.py::test_a_handshake_client_is_asked_by_a_modern_upstream",
+        "interaction/test_parked.py::test_server_everything",
     ),
     "F66": _case(
         "an upstream that refuses capabilities that it does not know",
@@ -420,12 +459,17 @@ _TIME_AND_QUESTIONS = {
         "interaction/test_bad_neighbours.py::test_an_early_question_does_not_deadlock",
         "runtime/test_calls.py::test_outside_any_call_the_standing_client_is_asked",
         "interaction/test_field_clients.py::test_roots_of_two_clients",
+        "interaction/test_rounds.py::test_a_handshake_client_is_asked_by_a_modern_upstream",
+        "interaction/test_parked.py::test_server_everything",
     ),
     "F68": _case(
         "tasks",
         "interaction/test_relay.py::test_a_research_task",
         "interaction/test_relay.py::test_a_task_is_its_owners",
         "runtime/test_tasks.py::test_tasks_of_namesakes_do_not_mix",
+        "interaction/test_rounds.py::test_a_task_is_driven_to_its_end",
+        "interaction/test_extensions.py::test_a_task_from_its_start_to_its_result",
+        "interaction/test_extensions.py::test_a_task_is_found_by_requests_with_other_capabilities",
     ),
     "F69": _case(
         "completion",
@@ -444,6 +488,7 @@ _TIME_AND_QUESTIONS = {
         "edge/test_front.py::test_initialize_does_not_wait_longer_than_list_wait_and_then_promises_everything",
         "core/test_merge.py::test_instructions_stand_under_the_label_of_whose_they_are",
         "interaction/test_field_clients.py::test_instructions_of_several",
+        "matrix/test_matrix.py::test_every_feature_in",
     ),
     "F71": _case(
         "a client's own headers",
@@ -456,8 +501,10 @@ _TIME_AND_QUESTIONS = {
         "an upstream's token expires",
         "edge/test_upstream.py::test_over_http_a_refusal_names_status_and_address",
         "interaction/test_field_upstreams.py::test_a_token_that_expired",
-        later="OAuth (no issue yet): a 401 is told to each caller at once and the session stays; signing in and"
-        " refreshing are not there",
+        "interaction/test_fault_walls.py::test_a_server_that_wants_a_login",
+        "interaction/test_fault_walls.py::test_a_token_that_is_no_longer_good",
+        later="OAuth (no issue yet): after a 401 the upstream is left alone for 15 minutes, or until a reload; signing"
+        " in and refreshing are not there",
     ),
     "F73": _case(
         "an upstream redirects to another spelling",
@@ -534,6 +581,7 @@ _CONFIGURATION = {
         "interaction/test_reload.py::test_adding_an_upstream_tells_each_client_once_per_kind",
         "interaction/test_reload.py::test_an_upstream_with_tools_only_changes_tools_only",
         "interaction/test_field_lists.py::test_idle_clients_hear_of_a_reload",
+        "interaction/test_listen.py::test_a_reload_is_heard",
     ),
 }
 
@@ -563,6 +611,7 @@ _SECURITY_AND_HOSTS = {
         "runtime/test_dispatch.py::test_a_hidden_resource_cannot_be_read",
         "runtime/test_dispatch.py::test_a_hidden_resource_cannot_be_read_before_the_list_is_known",
         "runtime/test_dispatch.py::test_a_completion_for_something_hidden_is_refused",
+        "edge/test_front.py::test_what_is_hidden_is_unknown_in_either_era",
         later="issue 7: plug-ins hide; the configuration has no include or exclude yet, and"
         " an expansion of a hidden template is readable",
     ),
@@ -595,6 +644,7 @@ _SECURITY_AND_HOSTS = {
         "another revision in a later header",
         "interaction/test_http_front.py::test_version_headers",
         "edge/test_http_front.py::test_a_version_header_is_judged_by_its_form",
+        "interaction/test_modern_http.py::test_headers_that_contradict_the_body",
         does_not_apply=Decision("docs/inventory.md", "any date passes once a session is open, anything else is 400"),
     ),
     "F93": _case(
@@ -629,7 +679,8 @@ _PERFORMANCE = {
         "runtime/test_mounts.py::test_a_client_that_goes_takes_its_own_sessions_along_and_leaves_the_shared_ones",
         "interaction/test_http_front.py::test_sessions_are_reclaimed",
         "interaction/test_field_clients.py::test_processes_of_many_clients",
-        later="issue 5: there is no cap on processes yet; handshake clients over HTTP have their own unless they share",
+        "runtime/test_idling.py::test_beyond_the_number_that_may_be_open_the_idle_ones_go_and_then_nobody_gets_another",
+        "interaction/test_ownership.py::test_idle_clients_share_one_session_for_lists",
     ),
     "F98": _case(
         "an upstream that hangs delays every list",

@@ -28,6 +28,8 @@ class StdioLink:
         self.process, self._take = process, take
         self.garbage: list[bytes] = []
         self._lock = anyio.Lock()
+        self._reading = anyio.Event()
+        self._reading.set()
 
     @classmethod
     @asynccontextmanager
@@ -69,6 +71,14 @@ class StdioLink:
         assert self.process.stdin is not None
         await self.process.stdin.aclose()
 
+    def stop_reading(self) -> None:
+        """Leave what the process writes in its pipe, until `read_on`."""
+        self._reading = anyio.Event()
+
+    def read_on(self) -> None:
+        """Read again."""
+        self._reading.set()
+
     async def end(self, patience: float) -> None:
         """EOF, then SIGTERM, then SIGKILL, with waits between them."""
         await self.close_stdin()
@@ -86,6 +96,7 @@ class StdioLink:
         parts: list[bytes] = []
         try:
             async for chunk in self.process.stdout:
+                await self._reading.wait()
                 *lines, rest = chunk.split(b"\n")
                 for line in lines:
                     self._line(b"".join([*parts, line]))

@@ -80,6 +80,7 @@ class Rig:
             **os.environ,
             "WF_MCP_STATE_DIR": str(folder / "state"),
             "WF_MCP_CONFIG_DIR": str(folder / "config"),
+            "WF_MCP_CACHE_DIR": str(folder / "cache"),
             "NO_COLOR": "1",
             "COLUMNS": "200",
         }

@@ -32,9 +32,13 @@ from wf_mcp.edge.keys import sealing_key
 from wf_mcp.edge.lists import Lists
 from wf_mcp.edge.serving import build_server, install
 from wf_mcp.edge.sessionless import SessionlessRules
+from wf_mcp.edge.telemetry import OTelTelemetry
+from wf_mcp.edge.telemetry_front import FrontSpans
+from wf_mcp.edge.telemetry_metrics import LifeMetrics, observe
 from wf_mcp.edge.upstream import SdkConnector
 from wf_mcp.plugin.manager import Plugins, build_plugins, log_failure
 from wf_mcp.plugin.types import AdminTool, CallInterceptor, EventSink, Owned
+from wf_mcp.runtime.ages import Ages
 from wf_mcp.runtime.audience import Audience
 from wf_mcp.runtime.bridge import Bridge
 from wf_mcp.runtime.bus import EventBus
@@ -98,39 +102,31 @@ class App:
         read: Callable[[], Config],
         env: Mapping[str, str] = os.environ,
         remember: bool = False,
+        telemetry: OTelTelemetry | None = None,
     ) -> None:
         self._env = env
         self._front = front
+        self.telemetry = telemetry or OTelTelemetry(self._mask)
         self.bus = EventBus()
         self.history = HistorySink()
         self.sessions = SessionSink(lambda *change: self.mounts.concerns(*change))
         self.plugins = self._load_plugins(config)
         self._interceptors: tuple[Owned[CallInterceptor], ...] = ()
         eras = EraMemory(state_dir(env) / ERAS)
-        connector = SdkConnector(lambda: self.operator.config.shutdown, chain_of(config, env), eras)
+        chain = chain_of(config, env)
+        connector = SdkConnector(lambda: self.operator.config.shutdown, chain, eras, self.telemetry)
         key = sealing_key(state_dir(env))
         catalogues = CatalogueFiles(cache_dir(env) / FOLDER, key) if remember else None
         self.mounts = Mounts(connector, self.plugins, self.bus.publish, IDENTITY, catalogues=catalogues)
         shelves = Shelves(self.mounts, self._plugin_failed, lambda: self.operator.config.names.budget)
         self.listings = Listings(self.mounts, shelves)
-        reporter = Reporter(
-            self.mounts,
-            shelves,
-            self.listings,
-            lambda: self.plugins.statuses(),
-            version=VERSION,
-            lane="wire",
-            front=front.kind,
-            style=front.style,
-            clients=lambda: self.callers.statuses(),
-        )
         self.operator = Operator(
             config,
             read,
             self._replug,
             self.mounts,
             self.listings,
-            reporter,
+            self._reporter(shelves),
             self.bus.publish,
             self.history.records,
         )
@@ -149,8 +145,33 @@ class App:
         self.own_tools = OwnTools(self.bus, self.sessions)
         self.server = self._build_server(config)
         self._unplug = self._plug(self._offered(self.plugins))
-        self.bus.add(self.sessions)
-        self.bus.add(self.listeners)
+        self._connect(parking)
+
+    def _reporter(self, shelves: Shelves) -> Reporter:
+        return Reporter(
+            self.mounts,
+            shelves,
+            self.listings,
+            lambda: self.plugins.statuses(),
+            version=VERSION,
+            lane="wire",
+            front=self._front.kind,
+            style=self._front.style,
+            clients=lambda: self.callers.statuses(),
+        )
+
+    def _connect(self, parking: Parking) -> None:
+        """Add the bus's own sinks, and let metrics tell what there is at the moment."""
+        for sink in (self.sessions, self.listeners, LifeMetrics(self.telemetry.meter)):
+            self.bus.add(sink)
+        observe(
+            self.telemetry.meter,
+            self.mounts,
+            clients=lambda: len(self.sessions),
+            streams=lambda: len(self.listeners),
+            parked=lambda: len(parking),
+            dropped=lambda: self.sessions.dropped + self.listeners.dropped,
+        )
 
     def _load_plugins(self, config: Config) -> Plugins:
         def failed(plugin: str, hook: str, error: Exception) -> None:
@@ -220,7 +241,8 @@ class App:
                 mask=self._mask,
             )
         )
-        install(server, SessionlessRules(), ParamHeaderCheck(self.callers, self.listings), lane)
+        spans = FrontSpans(self.telemetry, "pipe" if self._front.kind == "stdio" else "tcp")
+        install(server, spans, SessionlessRules(), ParamHeaderCheck(self.callers, self.listings), lane)
         return server
 
     def _mask(self, text: str) -> str:
@@ -244,6 +266,7 @@ class App:
             self.mounts.load(self.operator.config)
             await tasks.start(self.mounts.run, name="upstreams")
             tasks.start_soon(Idling(self.mounts, SystemClock()).run, name="idle sessions")
+            tasks.start_soon(Ages(self.mounts, SystemClock()).run, name="ages of calls")
             for mount in self.mounts:
                 # A stdio front's one client is there at once, and each upstream has one process for it (design D4).
                 if mount.upstream.settings.start == "eager" and self._front.kind == "http":

@@ -264,8 +264,8 @@ async def test_a_client_that_a_request_tells_itself_is_left_out_for_its_time() -
 async def test_a_client_too_far_behind_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
     visitor = handshake()
     client = Client("1", StandingPort("1", visitor.connection))
-    for number in range(200):
-        client.offer(f"notifications/{number}")
+    queued = [client.offer(f"notifications/{number}") for number in range(200)]
+    assert (queued[:100], queued[100:]) == ([True] * 100, [False] * 100)
     assert client.ended.is_set()
     assert "client 1 reads nothing" in caplog.text
 

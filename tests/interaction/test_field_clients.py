@@ -12,9 +12,9 @@ from tests import servers
 from tests.covers import covers
 from tests.inbox import JsonObject, eventually
 from tests.procs import alive
-from tests.rawclient import RawClient, RawError
+from tests.rawclient import Era, RawClient, RawError
 from tests.rawhttp import HttpGuest, frozen_get, http_guest
-from tests.rig import FRONTS, Front, Rig, free_port
+from tests.rig import ERAS, FRONTS, Front, Rig, free_port
 
 pytestmark = pytest.mark.anyio
 CANCELLED = "notifications/cancelled"
@@ -228,13 +228,14 @@ async def test_roots_of_two_clients(rig: Rig) -> None:
 
 
 @covers("field.instructions", "Instructions of every upstream stand under its label; a late one delays nobody")
-async def test_instructions_of_several(rig: Rig) -> None:
+@pytest.mark.parametrize("era", ERAS)
+async def test_instructions_of_several(rig: Rig, era: Era) -> None:
     rig.settings["list_wait"] = 1
     rig.upstream("alpha", {"instructions": "A says this."})
     rig.upstream("beta", {"instructions": "B says that."})
     rig.upstream("late", {"instructions": "Nobody waits."}, "--silent")
     start = time.monotonic()
-    async with rig.serve().raw() as raw:
+    async with rig.serve().raw(era) as raw:
         assert time.monotonic() - start < 6
         said = raw.hello["instructions"]
     assert said.index("alpha") < said.index("A says this.") < said.index("beta") < said.index("B says that.")
@@ -249,10 +250,10 @@ async def test_processes_of_many_clients(rig: Rig) -> None:
             assert {"shared.who", "own.who"} <= await listed(guest)
             for name in ("shared", "own"):
                 assert json.loads(await guest.call(f"{name}.who"))["name"] == name
-        assert (len(rig["shared"].pids), len(rig["own"].pids)) == (1, 8)
+        assert (len(rig["shared"].pids), len(rig["own"].pids)) == (1, 9)  # one of the nine lists for all
         for guest in many[:4]:
             await guest.send("DELETE")
-        await eventually(lambda: sum(alive(pid) for pid in rig["own"].pids) == 4)
+        await eventually(lambda: sum(alive(pid) for pid in rig["own"].pids) == 5)
         assert alive(*rig["shared"].pids)
 
 

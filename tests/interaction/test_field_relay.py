@@ -9,10 +9,10 @@ from fastmcp.exceptions import ToolError
 from tests.covers import covers
 from tests.inbox import Inbox, JsonObject
 from tests.mapping import listed_back
-from tests.rawclient import RawClient, RawError
+from tests.rawclient import Era, RawClient, RawError
 from tests.rawhttp import http_guest, request
 from tests.rawlinks import StdioLink
-from tests.rig import FRONTS, Front, Rig
+from tests.rig import ERAS, FRONTS, Front, Rig
 
 pytestmark = pytest.mark.anyio
 OBJECT = {"type": "object"}
@@ -84,11 +84,12 @@ ASKED: dict[str, JsonObject] = {
 
 @covers("field.errors", "An upstream's error of a call, read, prompt or completion keeps its code, message and data")
 @pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("method", ASKED)
-async def test_errors_of_every_request(rig: Rig, front: Front, method: str) -> None:
+async def test_errors_of_every_request(rig: Rig, front: Front, era: Era, method: str) -> None:
     offer = {"tools": [{"name": "t", "inputSchema": OBJECT}], "prompts": [{"name": "p"}]}
     rig.upstream("alpha", {**offer, "errors": {method: ERROR}})
-    async with rig.serve(front).raw() as raw:
+    async with rig.serve(front).raw(era) as raw:
         with pytest.raises(RawError) as caught:
             await raw.request(method, ASKED[method])
     assert caught.value.error == ERROR

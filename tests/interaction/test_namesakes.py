@@ -138,7 +138,7 @@ async def test_a_wf_mcp_behind_a_wf_mcp(rig: Rig) -> None:
     rig.entries = {}
     argv = rig.serve().argv
     argv[argv.index("--config") + 1] = str(inner)
-    state = {key: f"{rig.env[key]}-inner" for key in ("WF_MCP_STATE_DIR", "WF_MCP_CONFIG_DIR")}
+    state = {key: f"{rig.env[key]}-inner" for key in ("WF_MCP_STATE_DIR", "WF_MCP_CONFIG_DIR", "WF_MCP_CACHE_DIR")}
     rig.command("inner", argv, env=state)
     async with rig.serve().raw() as raw:
         assert await raw.text("inner.two.hello") == "two ran hello"

@@ -146,6 +146,27 @@ async def test_what_is_refused_to_a_principal_is_not_told_to_it_either() -> None
             assert his.followed == []
 
 
+async def test_a_task_is_asked_about_where_it_was_made_while_that_session_lasts() -> None:
+    """Other capabilities lead to another session, and over stdio so to another process."""
+    asking, answering = modern("alice"), caller("d", era="modern", hello=ABLE, principal="alice")
+    async with stage(tasked()) as s:
+        desk = Desk(s)
+        await s.call("alpha.x", asking)
+        alpha, listeners = s.twin("alpha"), Listeners(s.mounts, s.resolver, owners=desk.owners)
+        await desk.ask("tasks/get", answering)
+        assert len(alpha.links) == 1
+        async with listeners.open(answering, SubscriptionFilter(tasks=("alpha:t1",))) as stream:
+            assert stream.honoured.tasks == ("alpha:t1",)
+            await s.session("alpha", "d").link()
+            assert [s.session("alpha", key).inbox.wishes.tasks for key in "cd"] == [("t1",), ()]
+            alpha.links[0].say("notifications/tasks", {"taskId": "t1", "status": "completed"})
+            assert await stream.take() == [("notifications/tasks", {"taskId": "alpha:t1", "status": "completed"})]
+        assert s.session("alpha", "c").inbox.wishes.tasks == ()
+        s.mounts.release(asking.audience)
+        await desk.ask("tasks/get", answering)
+        assert [len(alpha.of("tasks/get")), [*s.mounts["alpha"].sessions]] == [2, ["d"]]
+
+
 @pytest.mark.parametrize("era", ["modern", "handshake"])
 async def test_an_upstream_without_the_extension_has_no_such_task(era: Era) -> None:
     plain = Twin("alpha", tools=[tool("x")], era=era)

@@ -8,7 +8,7 @@ from tests.runtime.memory import Twin, prompt, resource, tool
 from tests.runtime.stage import Stage, caller, config, stage, upstream
 
 from wf_mcp.core.errors import RelayedError, WfMcpError
-from wf_mcp.core.events import ToolsChanged
+from wf_mcp.core.events import PromptsChanged, ToolsChanged
 from wf_mcp.core.listen import UPDATED, SubscriptionFilter
 from wf_mcp.core.notify import PROMPTS, RESOURCES, TOOLS
 from wf_mcp.core.wire import JsonObject
@@ -185,6 +185,18 @@ async def test_no_more_streams_than_there_may_be() -> None:
                     pass
         async with listeners.open(caller(), LISTS):
             assert len(listeners) == 1
+
+
+async def test_streams_that_fell_behind_are_counted() -> None:
+    async with stage(twin()) as s:
+        streams = Listeners(s.mounts, s.resolver, backlog=1)
+        async with streams.open(caller(), LISTS), streams.open(caller(), SubscriptionFilter()):
+            streams.offer(ToolsChanged("alpha"))
+        assert streams.dropped == 0
+        async with streams.open(caller(), LISTS), streams.open(caller(), SubscriptionFilter()):
+            for event in (ToolsChanged("alpha"), PromptsChanged("alpha"), PromptsChanged("alpha")):
+                streams.offer(event)
+        assert streams.dropped == 1
 
 
 async def test_stopping_ends_every_stream_and_waits_for_them_but_not_for_ever() -> None:

@@ -196,17 +196,20 @@ class Client:
         self._outbox: Outbox[str] = Outbox(BACKLOG)
         self._news = anyio.Event()
 
-    def offer(self, method: str) -> None:
-        """Queue a notification without parameters; one that waits already is not queued again.
+    def offer(self, method: str) -> bool:
+        """Queue a notification without parameters; one that waits already is not queued again. False means that the
+        client has fallen too far behind, and hears no more.
 
         A client that is not initialized yet has seen no list, so that nothing in one can have changed for it.
         """
         if not self.port.initialized:
-            return
-        if not self._outbox.offer(method):
+            return True
+        queued = self._outbox.offer(method)
+        if not queued:
             logger.warning("client %s reads nothing; it hears no more", self.key)
             self.ended.set()
         self._news.set()
+        return queued
 
     async def deliver(self) -> None:
         """Send what is queued until the client is gone; one client that reads slowly holds up nobody else."""
@@ -226,7 +229,8 @@ class Client:
 class SessionSink:
     """Tells every connected handshake client, once each, what an event means for it (design D9).
 
-    `concerns` says whether a client, by its audience, lists by a mount's session of a key.
+    `concerns` says whether a client, by its audience, lists by a mount's session of a key; `dropped` counts what was
+    not told to clients that read nothing.
     """
 
     name = "sessions"
@@ -235,6 +239,7 @@ class SessionSink:
         self._concerns = concerns
         self._clients: dict[str, Client] = {}
         self._elsewhere: set[str] = set()
+        self.dropped = 0
         self._tasks: TaskGroup | None = None
 
     def run_in(self, tasks: TaskGroup) -> None:
@@ -268,7 +273,7 @@ class SessionSink:
         for method, _ in notifications_for(event):
             for key, client in self._clients.items():
                 if key not in self._elsewhere and (not session or self._hears(client, event.mount, session)):
-                    client.offer(method)
+                    self.dropped += not client.offer(method)
 
     def _hears(self, client: Client, mount_id: str, session: str) -> bool:
         return client.audience is not None and self._concerns(client.audience, mount_id, session)

@@ -18,9 +18,13 @@ from wf_mcp.runtime.bridge import Bridge, held, held_code
 from wf_mcp.runtime.onward import send
 from wf_mcp.runtime.ports import Caller
 from wf_mcp.runtime.resolve import Resolver, Route
+from wf_mcp.runtime.session import UpstreamSession
 
 TARGET = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that says what a call is for."""
+
+NoteTask = Callable[[JsonObject, str | None, UpstreamSession], None]
+"""Is told of a result that is a task: for which principal, and on which session."""
 
 
 class Dispatch:
@@ -34,7 +38,7 @@ class Dispatch:
         bridge: Bridge | None = None,
     ) -> None:
         self._bridge = bridge or Bridge()
-        self.on_task: Callable[[JsonObject, str | None], None] = lambda result, principal: None
+        self.on_task: NoteTask = lambda result, principal, session: None
         self._resolver = resolver
         self._interceptors = interceptors
         self._on_failure = on_failure
@@ -96,7 +100,7 @@ class Dispatch:
         label = route.mount.label
         if is_input_required(result) or is_task(result):  # no result yet
             result = map_task(result, lambda task: public_id(label, task))
-            self.on_task(result, caller.principal)
+            self.on_task(result, caller.principal, route.session)
             return result
         result = held(caller, route, method, self.finish(route, method, target, result))
         if "task" in params:

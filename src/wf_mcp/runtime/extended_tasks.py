@@ -68,7 +68,7 @@ class ExtendedTasks:
         if found is None or not self._owners.allows(public, caller.principal):
             return None
         mount, local = found
-        session = self._mounts.session(mount, caller)
+        session = self._owners.home(public, caller.principal, mount) or self._mounts.session(mount, caller)
         if session is None:
             return None
         await session.link()

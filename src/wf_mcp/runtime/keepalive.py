@@ -9,26 +9,33 @@ from contextlib import suppress
 import anyio
 
 from wf_mcp.core.errors import LinkLost, RelayedError
-from wf_mcp.runtime.ports import Link
+from wf_mcp.core.failures import Failure
+from wf_mcp.core.trouble import SESSION_LOST
+from wf_mcp.runtime.ports import Link, loss
 
 
-async def ended(link: Link, interval: float | None) -> str:
-    """Wait until the connection is gone, or a ping stays unanswered; returns the reason."""
+async def ended(link: Link, interval: float | None) -> Failure:
+    """Wait until the connection is gone, or a ping stays unanswered; returns which, and the reason."""
     if interval is None:
-        return await link.closed()
-    reasons: list[str] = []
+        return await _closed(link)
+    found: list[Failure] = []
     async with anyio.create_task_group() as tasks:
 
-        async def first(reason: Callable[[], Awaitable[str]]) -> None:
-            reasons.append(await reason())
+        async def first(failure: Callable[[], Awaitable[Failure]]) -> None:
+            found.append(await failure())
             tasks.cancel_scope.cancel()
 
-        tasks.start_soon(first, link.closed)
+        tasks.start_soon(first, lambda: _closed(link))
         tasks.start_soon(first, lambda: _unanswered(link, interval))
-    return reasons[0]
+    return found[0]
 
 
-async def _unanswered(link: Link, interval: float) -> str:
+async def _closed(link: Link) -> Failure:
+    reason = await link.closed()
+    return Failure(SESSION_LOST.kind if reason == SESSION_LOST.message else loss(link.process), reason)
+
+
+async def _unanswered(link: Link, interval: float) -> Failure:
     """Ping every `interval` seconds, until there is no answer within as long."""
     while True:
         await anyio.sleep(interval)
@@ -37,6 +44,6 @@ async def _unanswered(link: Link, interval: float) -> str:
                 with suppress(RelayedError):  # a server that refuses to be pinged is there
                     await link.request("ping", None)
             except LinkLost as lost:
-                return str(lost)
+                return Failure(loss(link.process), str(lost))
         if waiting.cancelled_caught:
-            return f"it did not answer a ping within {interval:g} s (setting wf.ping)"
+            return Failure("unanswered", f"it did not answer a ping within {interval:g} s (setting wf.ping)")

@@ -34,13 +34,14 @@ class Watch:
     link: Link | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Followed:
-    """One task that a stream hears of, as the client and as the upstream call it."""
+    """One task that a stream hears of, as the client and as the upstream call it, and the session that tells of it."""
 
     public: str
     mount_id: str
     local: str
+    session: UpstreamSession
 
 
 class Listener:

@@ -34,7 +34,7 @@ PATIENCE = 10.0
 
 
 class Listeners:
-    """Opens streams, and is the bus's sink for them."""
+    """Opens streams, and is the bus's sink for them; `dropped` counts those that ended because they fell behind."""
 
     name = "listeners"
 
@@ -55,6 +55,7 @@ class Listeners:
         self._open: dict[str, Listener] = {}
         self._none_left = anyio.Event()
         self._stopping = False
+        self.dropped = 0
         mounts.on_open.append(self._opened)
 
     def __len__(self) -> int:
@@ -80,6 +81,7 @@ class Listeners:
             yield listener
         finally:
             del self._open[listener.client]
+            self.dropped += listener.failure is not None
             self._watching.release(listener)
             if not self._open:
                 self._none_left.set()

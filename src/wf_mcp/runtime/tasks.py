@@ -12,6 +12,7 @@ from wf_mcp.core.ids import map_task, public_id
 from wf_mcp.core.merge import merged_meta
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.catalogue import PAGE_CAP
+from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.dispatch import Dispatch
 from wf_mcp.runtime.mount import Mount
 from wf_mcp.runtime.mounts import Mounts
@@ -52,7 +53,8 @@ class Tasks:
         tasks: list[JsonObject] = []
         meta: JsonObject | None = None
         failures: list[WfMcpError] = []
-        able = [each for each in self._mounts.open_sessions(caller) if each[1].offers("tasks")]
+        opened = self._mounts.open_sessions(caller)
+        able = [each for each in opened if each[1].offers("tasks") and each[1].state is not State.ASLEEP]
         for mount, session in able:
             try:
                 found, said = await self._tasks(caller, mount, session)

@@ -77,11 +77,11 @@ class Watching:
         if found is None or not self._owners.allows(public, caller.principal):
             return False
         mount, local = found
-        session = mount.session_of(caller.audience)
+        session = self._owners.home(public, caller.principal, mount) or mount.session_of(caller.audience)
         if session is None or not has_tasks(session):
             return False
-        listener.followed.append(Followed(public, mount.id, local))
-        listener.sessions[mount.id] = session
+        listener.followed.append(Followed(public, mount.id, local, session))
+        listener.sessions.setdefault(mount.id, session)
         session.inbox.join(listener)
         if session.inbox.wishes.follow(local, listener.client) and session.last_link is not None:
             session.last_link.follow(local)
@@ -96,17 +96,18 @@ class Watching:
                 watch.link = None
                 session.inbox.wishes.subscribe(watch.local, listener.client)
         for followed in listener.followed:
-            if followed.mount_id == mount.id:
+            if followed.mount_id == mount.id and followed.session not in mount.sessions.values():
+                followed.session = session
                 session.inbox.wishes.follow(followed.local, listener.client)
 
     def release(self, listener: Listener) -> None:
         """The stream is over: tell upstreams what nobody wants to hear of any more, without waiting for them."""
         for followed in listener.followed:
-            session = listener.sessions[followed.mount_id]
+            session = followed.session
             last = session.inbox.wishes.unfollow(followed.local, listener.client)
             if last and session.last_link is not None:
                 session.last_link.unfollow(followed.local)
-        for session in listener.sessions.values():
+        for session in {*listener.sessions.values(), *(followed.session for followed in listener.followed)}:
             if unwanted := session.inbox.leave(listener.client):
                 self._mounts.spawn(partial(self._give_up, session, unwanted))
 
