@@ -10,6 +10,9 @@ from bench.table import markdown, sections
 NOTES: Final = Path(__file__).parent / "notes.md"
 """Written by hand: the profile that explains the figures."""
 
+BUSY: Final = 0.5
+"""The load beside the benchmark above which the page says so."""
+
 HEAD: Final = """\
 # Performance
 
@@ -47,6 +50,8 @@ def page(results: Results, notes: str) -> str:
     """The whole page."""
     known = results.machine
     told = f"{known['cores']} cores, Python {known['python']}, {known['system']}"
+    if float(known.get("load", 0)) > BUSY:
+        told += f"; busy with other things (load {known['load']} at the start), so single rows may be off either way"
     parts = [HEAD.format(machine=told)]
     for title, cells in sections(results):
         said = f"\n{_summary(results)}\n" if title == "Budget" else ""

@@ -80,8 +80,13 @@ class Results:
 
 
 def machine() -> dict[str, str]:
-    """What is told of the machine: no more than the figures need."""
-    return {"cores": str(os.cpu_count()), "python": platform.python_version(), "system": platform.system()}
+    """What is told of the machine: no more than the figures need. `load` is that of everything else, at the start."""
+    return {
+        "cores": str(os.cpu_count()),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "load": f"{os.getloadavg()[0]:.1f}",
+    }
 
 
 def compared(area: str, front: Front, upstream: Front, era: Era, side: Side, base: Side, **where: Any) -> Row:

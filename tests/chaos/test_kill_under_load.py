@@ -28,7 +28,7 @@ class Ended:
 
 
 async def call(raw: RawClient, tool: str, token: str, hold: float, ended: dict[str, Ended]) -> None:
-    """One call, which takes `hold` seconds in the upstream's first process; its end goes to `ended`."""
+    """One call, which takes `hold` seconds until the upstream is released; its end goes to `ended`."""
     try:
         result = await raw.call(tool, {"token": token, "client": raw.name, "hold": hold})
         text = result["content"][0]["text"]
@@ -58,6 +58,7 @@ async def test_kill_9_during_100_calls(rig: Rig, front, era, kind: Front, upstre
                     # Two in five are answered before the kill, the others are in the middle or not there yet.
                     tasks.start_soon(call, raw, "alpha.echo", token, 0.0 if number % 5 < 2 else 30.0, ended)
                 await upstream.ran(CALLS * 9 // 10)
+                upstream.release()
                 assert upstream.kill() != []
                 killed = time.monotonic()
                 if kind == "http":

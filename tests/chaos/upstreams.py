@@ -93,6 +93,10 @@ class ChaosUpstream:
         self._server = self.rig.spawn(self.argv, f"{self.name}.server")
         wait_port(f"http://127.0.0.1:{self.port}/mcp", self._server)
 
+    def release(self) -> None:
+        """From now on no call is held any more; those that are held already stay so."""
+        self.log.with_name(f"{self.log.name}.released").touch()
+
     def kill(self) -> list[int]:
         """`kill -9` of all its processes; which ones."""
         victims = self.pids

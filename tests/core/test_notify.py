@@ -24,13 +24,13 @@ TABLE: list[tuple[Event, str | None]] = [
     (PromptsChanged("a"), "notifications/prompts/list_changed"),
     (ResourcesChanged("a"), "notifications/resources/list_changed"),
     (UpstreamStarting("a"), None),
-    (UpstreamAsleep("a"), None),
     (UpstreamReady("a", "s", "1"), None),
     (UpstreamFailed("a", "r"), None),
     (UpstreamGone("a", "r"), None),
     (ConfigReloaded(), None),
     (ReloadRefused("r"), None),
     (PluginFailed("p", "h", "r"), None),
+    (UpstreamAsleep("a"), None),
 ]
 
 

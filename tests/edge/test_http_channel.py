@@ -16,7 +16,7 @@ from tests.rig import free_port
 
 from wf_mcp.core.config import HttpTransport
 from wf_mcp.core.trouble import Trouble
-from wf_mcp.edge import http_channel, http_client, http_listen
+from wf_mcp.edge import http_channel, http_client, http_events, http_listen
 from wf_mcp.edge.channels import Channel
 from wf_mcp.edge.http_channel import open_http
 
@@ -624,6 +624,26 @@ async def test_the_upstream_s_own_stream_is_opened_again_from_where_it_broke_off
         await opened(channel)
         assert [(await outcome(channel))["method"] for _ in range(3)] == ["n1", "n2", "n3"]
     assert [call.headers.get("last-event-id") for call in server.of("GET")] == [None, "e-1", "e-2"]
+
+
+async def test_a_stream_that_is_not_to_be_had_now_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_listen, "backoff", lambda failures: 0.0)
+    monkeypatch.setattr(http_events, "RETRY", 0.01)
+
+    async def answer(call: Request, reply: Reply) -> None:
+        number = len(server.of("GET"))
+        if call.method != "GET":
+            await polite(call, reply)
+        elif number < 3:
+            await reply.plain((503, 429)[number - 1])
+        else:
+            await reply.events()
+            await reply.event({"jsonrpc": "2.0", "method": "hello"})
+            await reply.until_gone()
+
+    async with connected(answer) as (server, channel):
+        await opened(channel)
+        assert (await outcome(channel))["method"] == "hello"
 
 
 async def test_a_server_without_such_a_stream_or_without_a_session_is_not_asked_again() -> None:

@@ -35,8 +35,8 @@ class Door:
 
 
 @asynccontextmanager
-async def door(isolation: Isolation = "client", **entry: bool) -> AsyncIterator[Door]:
-    async with stage(Twin("alpha"), config_of=config(upstream("alpha", isolation=isolation, **entry))) as s:
+async def door(isolation: Isolation = "client") -> AsyncIterator[Door]:
+    async with stage(Twin("alpha"), config_of=config(upstream("alpha", isolation=isolation))) as s:
         yield Door(Audiences(s.mounts.pool), s.mounts["alpha"], s)
 
 

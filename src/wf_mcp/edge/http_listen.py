@@ -40,7 +40,7 @@ class HttpListen:
             if status == 404 and self._worked:
                 self._conversation.lost.set()
                 return
-            if status is not None and status != OPENED and not self._worked:
+            if status is not None and not self._worked and _says_no(status):
                 return
             await anyio.sleep(max(self._events.retry, backoff(failures)))
 
@@ -61,3 +61,8 @@ class HttpListen:
             return OPENED
         finally:
             response.close()
+
+
+def _says_no(status: int) -> bool:
+    """Whether a status means that there is no such stream, and not that there is none now."""
+    return status == 501 or (status < 500 and status not in (OPENED, 429))

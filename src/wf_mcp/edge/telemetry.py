@@ -121,6 +121,7 @@ class OTelTelemetry:
     ) -> None:
         self._mask = mask
         self._given = tracers is not None
+        self._look_again = 0.0
         self._tracer = trace.get_tracer(SCOPE, OURS, tracers)
         self.meter = metrics.get_meter(SCOPE, OURS, meters)
         self._served = histogram(self.meter, SERVED)
@@ -131,7 +132,11 @@ class OTelTelemetry:
     @property
     def tracing(self) -> bool:
         """Whether there is somebody who makes spans."""
-        return self._given or not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
+        if not self._given and (now := perf_counter()) >= self._look_again:
+            # To ask is to look into the environment, which takes as long as a twentieth of a call.
+            self._look_again = now + LOOK_AGAIN
+            self._given = not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
+        return self._given
 
     def served(
         self,
