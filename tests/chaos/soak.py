@@ -24,8 +24,8 @@ CLIENTS = 12
 FIGURES = {
     # figure: (share of its median that it may grow by, growth that is always allowed)
     "memory_bytes": (0.05, 4_000_000),
-    "open_files": (0.05, 8),
-    "tasks": (0.05, 12),
+    "open_files": (0.2, 8),  # these two vary with the clients that are just there
+    "tasks": (0.2, 12),
     "threads": (0.05, 4),
 }
 

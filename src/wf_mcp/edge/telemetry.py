@@ -66,6 +66,9 @@ Said = Mapping[str, Attribute]
 Ended = Callable[[float, str | None, Said], None]
 """Takes the seconds that a request took, what kind of error it ended in, and what is said of it."""
 
+LOOK_AGAIN = 1.0
+"""Seconds until it is asked again whether somebody makes spans, where nobody did."""
+
 
 class Watched:
     """One request; `span` is current for the time of the block."""

@@ -33,6 +33,6 @@ class Ages:
             for session in mount.sessions.values():
                 for call in session.inbox.calls:
                     if now - call.began >= EVERY:
-                        logger.info(
+                        logger.warning(
                             "upstream %s: %s has been under way for %.0f s", mount.id, call.what, now - call.began
                         )
