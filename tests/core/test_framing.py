@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wf_mcp.core.framing import HEAD, Lines, Overlong, replace_lone_surrogates
+from wf_mcp.core.framing import HEAD, NOISE, Lines, Overlong, replace_lone_surrogates
 
 
 class CountedChunk(bytes):
@@ -102,3 +102,10 @@ def test_half_a_surrogate_pair_is_replaced(line, expected):
 @pytest.mark.parametrize("line", [rb'"\ud83d\ude00"', rb'"\\ud83d"', rb'"\\\\ud83d \n\t\u00e9"', b'"plain"'])
 def test_nothing_else_is_touched(line):
     assert replace_lone_surrogates(line) is line
+
+
+@pytest.mark.parametrize("size", [1_000, 70_000, 3 * NOISE])
+def test_a_long_line_that_begins_like_no_message_is_not_kept(size: int) -> None:
+    noise, message = b"x" * (2 * NOISE), b" [" + b"1" * (2 * NOISE)
+    data = noise + b"\n" + message + b"\nshort\n"
+    assert fed([data[at : at + size] for at in range(0, len(data), size)]) == [Overlong(b"x" * HEAD), message, b"short"]

@@ -2,7 +2,14 @@
 
 import pytest
 
-from wf_mcp.edge.event_store import LAST_BYTES, LAST_EVENTS, EventStore, read_event_id
+from wf_mcp.edge.event_store import (
+    LAST_BYTES,
+    LAST_EVENTS,
+    LAST_STREAMS,
+    LAST_STREAMS_BYTES,
+    EventStore,
+    read_event_id,
+)
 
 
 def test_ids_are_unique_and_name_their_stream() -> None:
@@ -68,3 +75,30 @@ def test_of_a_stream_that_was_read_to_its_end_the_last_events_stay() -> None:
     assert [event.data for event in store.since(1, 0)] == [b"%d" % n for n in range(50, LAST_EVENTS + 50)]
     assert len(store.since(2, 0)) == LAST_EVENTS + 50 and store.since(3, 0) == []
     assert store.size == sum(len(event.data) for stream in (1, 2) for event in store.since(stream, 0))
+
+
+def test_of_streams_that_were_read_to_their_end_the_latest_stay() -> None:
+    store = EventStore()
+    store.add(0, b"unread", 0)
+    for stream in range(1, LAST_STREAMS + 101):
+        store.add(stream, b"x", 0)
+        store.settle(stream)
+    assert len(store) == store.size - len(b"unread") + 1 == LAST_STREAMS + 1
+    assert store.since(100, 0) == [] and len(store.since(101, 0)) == 1 and len(store.since(0, 0)) == 1
+
+
+def test_large_streams_that_were_read_to_their_end_leave_room_for_fewer() -> None:
+    store = EventStore()
+    for stream in range(1, 11):
+        store.add(stream, b"x" * (LAST_BYTES - 1), 0)
+        store.settle(stream)
+    assert store.size <= LAST_STREAMS_BYTES
+    assert [stream for stream in range(1, 11) if store.since(stream, 0)] == [7, 8, 9, 10]
+
+
+def test_the_last_events_of_a_stream_have_no_gap() -> None:
+    store = EventStore()
+    for data in (b"first", b"x" * LAST_BYTES, b"last"):
+        store.add(1, data, 0)
+    store.settle(1)
+    assert [event.data for event in store.since(1, 0)] == [b"last"]

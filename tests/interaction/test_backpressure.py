@@ -16,7 +16,7 @@ from tests.rig import Rig
 pytestmark = pytest.mark.anyio
 
 NOTES = 200_000 if os.environ.get("WF_MCP_LONG") else 50_000
-"""Log messages of 1 kB each, which is more than may wait for one reader."""
+"""Log messages of 2 kB each: more than may wait for one reader, and as much again that is being sent to it."""
 
 ROOM = 250_000_000
 """Bytes that they may cost: two bounded queues (`http_stream.py`, `event_store.py`) and what an allocator keeps."""
@@ -24,7 +24,7 @@ ROOM = 250_000_000
 
 async def flooded(guest: HttpGuest, tool: str) -> None:
     """Ask for the flood, and never read what comes."""
-    arguments = {"levels": ["error"] * NOTES, "data": "x" * 1000}
+    arguments = {"levels": ["error"] * NOTES, "data": "x" * 2000}
     call = {"name": f"alpha.{tool}", "arguments": arguments}
     if tool == "alarm":  # what comes after the answer goes to the standalone stream
         await guest.ask("tools/call", call)
@@ -35,7 +35,7 @@ async def flooded(guest: HttpGuest, tool: str) -> None:
 
 def broken_off(frozen: socket.socket) -> bool:
     """Whether a stream that nobody read until now ends, and before its good end."""
-    frozen.settimeout(30)
+    frozen.settimeout(10)  # less than the silence after which a comment comes
     last = b""
     with suppress(ConnectionResetError):
         while piece := frozen.recv(1_000_000):

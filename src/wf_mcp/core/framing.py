@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 HEAD = 200
 """How many bytes of an over-long line are kept to show how it began."""
+NOISE = 1024 * 1024
+"""Bytes after which a line that does not begin like a JSON object or array counts as over-long: it is no message."""
+_BEGINNINGS = b"{[ \t\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,13 @@ class Lines:
             return
         self._size += len(piece)
         self._parts.append(piece)
-        if self._limit is not None and self._size > self._limit:
+        if (self._limit is not None and self._size > self._limit) or self._is_noise():
             found.append(Overlong(self._head()))
             self._parts.clear()
             self._skipping = True
+
+    def _is_noise(self) -> bool:
+        return self._size > NOISE and self._parts[0][0] not in _BEGINNINGS
 
     def _end(self, found: list[bytes | Overlong]) -> None:
         if not self._skipping:

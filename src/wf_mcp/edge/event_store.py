@@ -2,7 +2,8 @@
 
 Bounded in number and in bytes: the oldest go first, whatever stream they are of. The newest always stays, however
 large it is, since it may be the one answer that a client lost. Of a stream that was read to its end only the last
-events stay, for a client that lost those.
+events stay, for a client that lost those, and only until so many others were read to theirs: a session that lasts for
+days holds no more than one that lasts for minutes.
 """
 
 import logging
@@ -16,6 +17,9 @@ MAX_BYTES = 32 * 1024 * 1024
 LAST_EVENTS = 100
 LAST_BYTES = 1024 * 1024
 """What is kept of a stream that was read to its end."""
+LAST_STREAMS = 64
+LAST_STREAMS_BYTES = 4 * 1024 * 1024
+"""What is kept of all of those together; of the latest in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class EventStore:
         self._events: deque[StoredEvent] = deque()
         self._bytes = 0
         self._numbers = 0
+        self._settled: dict[int, None] = {}
 
     def __len__(self) -> int:
         return len(self._events)
@@ -78,17 +83,36 @@ class EventStore:
         return found
 
     def settle(self, stream: int) -> None:
-        """`stream` was read to its end: keep its last events only."""
+        """`stream` was read to its end: keep its last events only, and those of the streams that ended last."""
+        self._settled.pop(stream, None)
+        self._settled[stream] = None
+        sizes = dict.fromkeys(self._settled, 0)
+        events, full = 0, False
         kept: deque[StoredEvent] = deque()
-        events, size = 0, 0
         for event in reversed(self._events):
-            if event.stream == stream:
-                events, size = events + 1, size + len(event.data)
-                if events > LAST_EVENTS or size > LAST_BYTES:
-                    self._bytes -= len(event.data)
-                    continue
+            if event.stream in sizes:
+                size = sizes[event.stream] + len(event.data)
+                if event.stream == stream:
+                    events += 1
+                    full = full or events > LAST_EVENTS or size > LAST_BYTES
+                    if full:
+                        continue
+                sizes[event.stream] = size
             kept.appendleft(event)
-        self._events = kept
+        gone = self._too_old(sizes)
+        for each in gone:
+            del self._settled[each]
+        self._events = deque(event for event in kept if event.stream not in gone) if gone else kept
+        self._bytes = sum(len(event.data) for event in self._events)
+
+    def _too_old(self, sizes: dict[int, int]) -> set[int]:
+        """Those of the settled streams, with their sizes, that later ones leave no room for."""
+        gone, total = set(), 0
+        for place, stream in enumerate(reversed(self._settled)):
+            total += sizes[stream]
+            if place and (place >= LAST_STREAMS or total > LAST_STREAMS_BYTES):
+                gone.add(stream)
+        return gone
 
     def _over(self) -> bool:
         return len(self._events) > self._max_events or self._bytes > self._max_bytes
