@@ -30,6 +30,7 @@ class Verdict:
 
     title: str
     front: Front
+    upstream: Front
     era: Era
     limit: str
     value: str
@@ -82,10 +83,14 @@ BUDGET: Final = (
 
 
 def verdicts(results: Results) -> Iterator[Verdict]:
-    """Every limit that the run measured, in both eras; upstreams have the transport of the front."""
+    """Every limit that the run measured, in both eras, over each upstream transport.
+
+    The limits of the HTTP front were set before a stdio upstream, by a client whose direct connection is HTTP; an HTTP
+    upstream costs a second exchange.
+    """
     for bound in BUDGET:
         for front in FRONTS:
-            rows = [row for row in results.rows if row.side == WF_MCP and row.front == row.upstream == front]
+            rows = [row for row in results.rows if row.side == WF_MCP and row.front == front]
             for row in filter(bound.pick, rows):
                 value = bound.figure(row)
                 if value is not None:
@@ -97,6 +102,7 @@ def _verdict(bound: Bound, row: Row, value: float) -> Verdict:
     return Verdict(
         bound.title,
         row.front,
+        row.upstream,
         row.era,
         f"{'≥' if bound.least else '≤'} {limit:g}{bound.unit}",
         f"{value:.2f}{bound.unit}",

@@ -34,12 +34,16 @@ def measured(row: Row) -> tuple[str, ...]:
 def budget(results: Results) -> Cells:
     """Each limit: reached, or not."""
     return [
-        ("limit", "front", "era", "bound", "measured", ""),
+        ("limit", "front", "upstream", "era", "bound", "measured", ""),
         *(
-            (each.title, each.front, each.era, each.limit, each.value, "reached" if each.reached else "NOT REACHED")
+            (each.title, each.front, each.upstream, each.era, each.limit, each.value, _said(each.reached))
             for each in verdicts(results)
         ),
     ]
+
+
+def _said(reached: bool) -> str:
+    return "reached" if reached else "NOT REACHED"
 
 
 def calls(results: Results) -> Cells:

@@ -66,8 +66,10 @@ def test_limits_are_marked_as_reached_or_not() -> None:
     assert "NOT REACHED" in text(results)
 
 
-def test_an_upstream_of_another_transport_is_no_matter_of_the_budget() -> None:
-    assert list(verdicts(Results(rows=[row(front="http", ratio=9.0)]))) == []
+def test_a_limit_is_told_over_each_transport_to_upstreams() -> None:
+    rows = [row(front="http", ratio=3.4), row(front="http", upstream="http", ratio=9.0)]
+    told = [(each.upstream, each.reached) for each in verdicts(Results(rows=rows))]
+    assert told == [("stdio", True), ("http", False)]
 
 
 def test_results_come_back_from_the_file(tmp_path: Path) -> None:

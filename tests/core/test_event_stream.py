@@ -45,9 +45,9 @@ def test_byte_by_byte_is_the_same() -> None:
     assert read(*(STREAM[index : index + 1] for index in range(len(STREAM)))) == EVENTS
 
 
-@pytest.mark.parametrize("size", [1, 1000])
-def test_a_large_event_comes_whole(size: int) -> None:
-    data = b"x" * 1_000_00
+@pytest.mark.parametrize(("length", "size"), [(100_000, 1), (100_000, 1000), (5_000_000, 65_536)])
+def test_a_large_event_comes_whole(length: int, size: int) -> None:
+    data = b"x" * length
     chunks = [b"data: ", *(data[start : start + size] for start in range(0, len(data), size)), b"\n", b"\n"]
     assert read(*chunks) == [ServerEvent(data)]
 

@@ -108,4 +108,10 @@ def test_nothing_else_is_touched(line):
 def test_a_long_line_that_begins_like_no_message_is_not_kept(size: int) -> None:
     noise, message = b"x" * (2 * NOISE), b" [" + b"1" * (2 * NOISE)
     data = noise + b"\n" + message + b"\nshort\n"
-    assert fed([data[at : at + size] for at in range(0, len(data), size)]) == [Overlong(b"x" * HEAD), message, b"short"]
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    assert fed(chunks, limit=10 * NOISE) == [Overlong(b"x" * HEAD), message, b"short"]
+    assert fed(chunks) == [
+        noise,
+        message,
+        b"short",
+    ]  # events begin with their field

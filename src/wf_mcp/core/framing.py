@@ -10,7 +10,9 @@ from dataclasses import dataclass
 HEAD = 200
 """How many bytes of an over-long line are kept to show how it began."""
 NOISE = 1024 * 1024
-"""Bytes after which a line that does not begin like a JSON object or array counts as over-long: it is no message."""
+"""Bytes after which a line that does not begin like a JSON object or array counts as over-long where there is a limit:
+it is no message.
+"""
 _BEGINNINGS = b"{[ \t\r"
 
 
@@ -59,7 +61,7 @@ class Lines:
             return
         self._size += len(piece)
         self._parts.append(piece)
-        if (self._limit is not None and self._size > self._limit) or self._is_noise():
+        if self._limit is not None and (self._size > self._limit or self._is_noise()):
             found.append(Overlong(self._head()))
             self._parts.clear()
             self._skipping = True
