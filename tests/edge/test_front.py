@@ -423,10 +423,27 @@ async def test_over_http_a_change_in_one_clients_session_is_not_told_to_another(
     async with face(alpha(), kind="http") as f:
         one, other = await f.arrive("1"), await f.arrive("2")
         await f.ask(one, "tools/call", {"name": "alpha.x"})
+        f.stage.twin("alpha").tools.append(tool("new"))
         f.stage.twin("alpha").link.say("notifications/tools/list_changed")
         await one.peer.notes.wait_for("notifications/tools/list_changed")
         await anyio.wait_all_tasks_blocked()
         assert other.peer.heard == []
+
+
+async def test_a_session_that_begins_by_filling_its_lists_is_no_news_to_who_saw_them_full() -> None:
+    twin = alpha()
+    async with face(twin, kind="http") as f:
+        one = await f.arrive("1")
+        before = await f.ask(one, "tools/list")
+        await f.ask(one, "tools/call", {"name": "alpha.x"})
+        for _ in range(3):
+            twin.link.say("notifications/tools/list_changed")
+        await twin.asked("tools/list", times=2)
+        await anyio.wait_all_tasks_blocked()
+        assert await f.ask(one, "tools/list") == before
+        assert one.peer.heard == []
+        twin.link.say("notifications/tools/list_changed")  # from then on it lists for itself, and each one is told
+        await one.peer.notes.wait_for("notifications/tools/list_changed")
 
 
 async def test_a_client_whose_own_session_lists_otherwise_sees_that_from_then_on_and_others_do_not() -> None:

@@ -94,6 +94,24 @@ async def test_a_list_that_is_another_one_by_now_is_announced_once_it_is_known()
     assert kept is not None and kept.lists["tools"].items == (A, B)
 
 
+async def test_what_an_upstream_says_of_its_lists_as_it_wakes_is_no_news_where_they_stay_the_same() -> None:
+    alpha = Twin("alpha", tools=[A])
+    async with stage(alpha, catalogues=shelf_of()) as s:
+        assert await s.listed() == ["alpha.a"]
+        held = alpha.hold("tools/list")
+        session = s.session("alpha")
+        session.connection.wake()
+        await alpha.asked("tools/list")
+        for _ in range(3):  # it registers its tools one by one
+            alpha.link.say("notifications/tools/list_changed")
+        del alpha.answers["tools/list"]
+        held.set()
+        await confirmed(session)
+        assert s.ear.of(ToolsChanged) == []
+        alpha.link.say("notifications/tools/list_changed")
+        await s.ear.hears(ToolsChanged("alpha", "a"))
+
+
 async def test_a_tool_that_is_gone_by_now_is_unknown() -> None:
     twin = Twin("alpha", tools=[B])
     async with stage(twin, catalogues=shelf_of()) as s:

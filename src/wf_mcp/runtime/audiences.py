@@ -77,13 +77,14 @@ class Audiences:
         """Open a session of `mount` under `key`, as `audience` declares."""
         attended = self._attended[audience]
         own = audience.owns(key)
+        control = mount.control_key(audience)
         opening = Opening(
             attended.hello,
             attended.standing,
             own,
             audience.client,
             self._levels.get(audience) if own or key == mount.key(audience) else None,
-            borrowing=own and key != mount.control_key(audience),
+            lender=control if own and key != control else None,
             principal=attended.principal,
         )
         return self._pool.open(mount, key, opening)

@@ -76,6 +76,16 @@ class Catalogue:
         shelf.generation += 1
         shelf.remembered = False
 
+    def adopt(self, lender: "Catalogue") -> None:
+        """Begin with what another session of the same upstream lists; once this one lists, a difference is told."""
+        for name, shelf in self._shelves.items():
+            shelf.adopt(lender._shelves[name])
+
+    def waking(self, kind: Kind) -> bool:
+        """Whether `kind` is known from before the upstream slept only: once it is loaded, a difference is told."""
+        shelf = self._shelves[kind.name]
+        return shelf.remembered or shelf.unconfirmed
+
     def owe(self, kind: Kind) -> None:
         """Remember that somebody was answered without `kind`, so that its arrival is announced."""
         self._shelves[kind.name].owed = True
@@ -166,6 +176,7 @@ class Catalogue:
                 for kind in KINDS:
                     shelf = self._shelves[kind.name]
                     shelf.generation += 1
+                    shelf.unconfirmed = shelf.unconfirmed or shelf.remembered
                     shelf.owed = shelf.owed or shelf.items is not None
                     shelf.loading = False
                     shelf.announced = link.era == "handshake" or announced(capabilities, kind)
@@ -215,6 +226,9 @@ class Catalogue:
         except WfMcpError as error:
             logger.warning("upstream %s: %s failed: %s", self._label, kind.method, error)
             shelf.failed, shelf.failure = generation, str(error)
+            if shelf.unconfirmed:
+                shelf.unconfirmed = False
+                self._on_late(kind)
         else:
             self._put(kind, loaded, generation)
         return True

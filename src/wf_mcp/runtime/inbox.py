@@ -119,10 +119,16 @@ class SessionInbox:
             self._pass_on(method, body)
 
     def _list_changed(self, method: str) -> None:
+        self.on_list_changed()
+        # An upstream that starts says that its lists changed as it fills them. Clients were shown what it listed to
+        # another session, or before it slept: to them only a difference is news, and told once it is loaded.
+        waking = all(self._catalogue.waking(kind) for kind in KINDS_OF_CHANGE[method])
         for kind in KINDS_OF_CHANGE[method]:
             self._catalogue.stale(kind)
-        self.on_list_changed()
-        self._tell_all(method)
+            if waking:
+                self._catalogue.want(kind)
+        if not waking:
+            self._tell_all(method)
 
     def late(self, kind: Kind) -> None:
         """A list came, or came back different, after somebody was answered without it."""

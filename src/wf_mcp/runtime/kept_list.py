@@ -27,7 +27,7 @@ class KeptList:
 
     `hints` are a modern upstream's, which hold since `arrived`; `announced` says that it tells of changes. `owed` says
     that somebody was answered without the list. `remembered` items are those from before the upstream slept: they stand
-    until it lists anew.
+    until it lists anew. `unconfirmed` ones were shown, and not loaded yet by this session: only a difference is news.
     """
 
     items: Items | None = None
@@ -41,6 +41,7 @@ class KeptList:
     failure: str | None = None
     owed: bool = False
     remembered: bool = False
+    unconfirmed: bool = False
     loading: bool = False
     since: float = 0.0
     wanted: anyio.Event = field(default_factory=anyio.Event)
@@ -101,13 +102,21 @@ class KeptList:
         known = {item[field]: item for item in self.items}
         return [item[field] for item in new.items if known.get(item[field], item) != item]
 
+    def adopt(self, other: "KeptList") -> None:
+        """Take another list's items as those that were shown, to be loaded anew."""
+        if other.items is not None:
+            self.items, self.meta, self.hints, self.arrived = other.items, other.meta, other.hints, other.arrived
+            self.unconfirmed = self.owed = True
+
     def put(self, new: Loaded, generation: int) -> bool:
         """Keep what was loaded; true if the items are others now, which are otherwise the very same objects."""
         changed = self.items != new.items
         if changed:
             self.items = new.items
         self.meta, self.hints, self.arrived = new.meta, new.hints, time.monotonic()
-        self.loaded, self.failure, self.owed, self.remembered = generation, None, False, False
+        # What was outdated before it came confirms nothing: the next load still has to be compared.
+        self.unconfirmed = self.owed = self.unconfirmed and generation < self.generation
+        self.loaded, self.failure, self.remembered = generation, None, False
         return changed
 
     def announce(self) -> None:

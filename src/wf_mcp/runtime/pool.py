@@ -17,6 +17,7 @@ from wf_mcp.core.errors import UpstreamUnavailable
 from wf_mcp.core.events import Event
 from wf_mcp.core.wire import JsonObject
 from wf_mcp.runtime.asking import Asking
+from wf_mcp.runtime.catalogue import Catalogue
 from wf_mcp.runtime.connection import State
 from wf_mcp.runtime.keeper import Keeper, catalogue_key
 from wf_mcp.runtime.mount import Mount
@@ -37,7 +38,7 @@ class Opening:
     """For whom a session is opened: what is declared, the client that alone owns it, if one does, the log level that is
     wanted of it from the start, and the principal, where there is one.
 
-    A `borrowing` one's lists are another session's until the upstream says that its own are others.
+    With a `lender`, that session's lists stand for its own until the upstream says that its own are others.
     """
 
     hello: Hello
@@ -45,7 +46,7 @@ class Opening:
     own: bool = False
     client: str = ""
     level: str | None = None
-    borrowing: bool = False
+    lender: str | None = None
     principal: str | None = None
 
 
@@ -136,7 +137,8 @@ class Pool:
             starts=self.starts if isinstance(mount.upstream.transport, StdioTransport) else None,
             asleep=known and mount.upstream.settings.start != "eager",
             keeper=keeper,
-            on_apart=partial(self._apart, key) if opening.borrowing else None,
+            on_apart=partial(self._apart, key) if opening.lender is not None else None,
+            lender=partial(_catalogue, mount, opening.lender),
         )
         if opening.level is not None:
             session.inbox.wishes.set_level(opening.client, opening.level)
@@ -156,7 +158,7 @@ class Pool:
             self._refreshing.opened(session)
 
     def _keeper(self, mount: Mount, opening: Opening) -> Keeper | None:
-        if self._catalogues is None or opening.borrowing:
+        if self._catalogues is None or opening.lender is not None:
             return None
         return Keeper(self._catalogues, catalogue_key(mount.upstream, opening.hello, opening.principal))
 
@@ -229,3 +231,9 @@ class Pool:
 
         if self._tasks is not None:
             self._tasks.start_soon(live, name=f"upstream {mount.id}")
+
+
+def _catalogue(mount: Mount, key: str | None) -> Catalogue | None:
+    """What the session of `mount` under `key` lists."""
+    session = mount.sessions.get(key) if key is not None else None
+    return session.catalogue if session is not None else None

@@ -53,10 +53,12 @@ class UpstreamSession:
         starts: Starts | None = None,
         asleep: bool = False,
         on_apart: Callable[[], None] | None = None,
+        lender: Callable[[], Catalogue | None] = lambda: None,
         keeper: Keeper | None = None,
     ) -> None:
         self.connection = Connection(upstream, hello, connector, publish, starts or Starts(), asleep=asleep)
         self._on_apart = on_apart
+        self._lender = lender
         self.deadline = time.monotonic() + list_wait
         self.needed = False
         self.catalogue = Catalogue(upstream.label or upstream.id, self._late, list_wait, on_change)
@@ -158,6 +160,8 @@ class UpstreamSession:
         if self._on_apart is None:
             return
         tell, self._on_apart = self._on_apart, None
+        if (shown := self._lender()) is not None:
+            self.catalogue.adopt(shown)
         link = self.connection.current
         if link is not None and self._tasks is not None:
             self._load_lists(link, self._tasks)
