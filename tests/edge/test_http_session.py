@@ -11,7 +11,7 @@ from tests.edge.asgi import Pace, place
 from tests.inbox import eventually
 
 from wf_mcp.edge.http_sessions import HttpLimits
-from wf_mcp.edge.http_wire import wire_bytes
+from wf_mcp.edge.messages import message_bytes
 
 pytestmark = pytest.mark.anyio
 
@@ -21,13 +21,13 @@ IDS: list[Any] = [1, "1", "0", "init-1", "", -5, 9007199254740993, 0, "ä"]
 def test_a_message_goes_out_as_it_was_given_nulls_and_all() -> None:
     result = {"content": [{"x": None, "unknown": [None]}], "ä": "\u2028"}
     message = JSONRPCResponse(jsonrpc="2.0", id="", result=result)
-    assert json.loads(wire_bytes(message)) == {"jsonrpc": "2.0", "id": "", "result": result}
+    assert json.loads(message_bytes(message)) == {"jsonrpc": "2.0", "id": "", "result": result}
 
 
 def test_a_lone_surrogate_goes_out_as_an_escape() -> None:
     message = JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": "\ud800", "n": None})
-    assert json.loads(wire_bytes(message))["result"] == {"text": "\ud800", "n": None}
-    assert b"\\ud800" in wire_bytes(message)
+    assert json.loads(message_bytes(message))["result"] == {"text": "\ud800", "n": None}
+    assert b"\\ud800" in message_bytes(message)
 
 
 async def test_every_answer_gives_back_its_own_id_in_value_and_type() -> None:

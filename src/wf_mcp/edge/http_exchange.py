@@ -21,7 +21,7 @@ from starlette.types import Receive, Send
 
 from wf_mcp.edge.http_plain import reply
 from wf_mcp.edge.http_stream import Outbox, Pace, pour
-from wf_mcp.edge.http_wire import wire_bytes
+from wf_mcp.edge.messages import message_bytes
 
 PROGRESS = "notifications/progress"
 
@@ -70,7 +70,7 @@ class Exchange:
             return
         given: dict[str, Any] = {} if params is None else {"params": dict(params)}
         self.decided.set()
-        self._event(wire_bytes(JSONRPCNotification(jsonrpc="2.0", method=method, **given)))
+        self._event(message_bytes(JSONRPCNotification(jsonrpc="2.0", method=method, **given)))
         self._sent += 1
         if self._sent % BURST == 0:
             await anyio.lowlevel.checkpoint()
@@ -84,7 +84,7 @@ class Exchange:
 
     def answer(self, message: JSONRPCResponse | JSONRPCError) -> None:
         """Give the answer, nulls included; only the first one counts."""
-        data = wire_bytes(message)
+        data = message_bytes(message)
         if self._answered:
             return
         self._answered = True

@@ -34,7 +34,7 @@ from wf_mcp.edge.http_exchange import Exchange
 from wf_mcp.edge.http_exchanges import HttpExchanges
 from wf_mcp.edge.http_plain import refuse, reply, unacceptable
 from wf_mcp.edge.http_stream import Pace
-from wf_mcp.edge.http_wire import wire_bytes
+from wf_mcp.edge.messages import message_bytes
 
 TASK_METHODS = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 """Methods whose `Mcp-Name` is the task's id (TASKS § Streamable HTTP: Routing Headers)."""
@@ -115,4 +115,4 @@ async def _reject(send: Send, rejection: InboundLadderRejection, request_id: Req
     given = {} if rejection.data is None else {"data": rejection.data}
     error = ErrorData(code=rejection.code, message=rejection.message, **given)
     status = ERROR_CODE_HTTP_STATUS.get(rejection.code, 400)
-    await reply(send, status, wire_bytes(JSONRPCError(jsonrpc="2.0", id=request_id, error=error)))
+    await reply(send, status, message_bytes(JSONRPCError(jsonrpc="2.0", id=request_id, error=error)))

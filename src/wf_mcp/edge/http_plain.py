@@ -29,8 +29,7 @@ from wf_mcp.core.http_rules import (
     accepts,
     looks_like_version,
 )
-from wf_mcp.edge.http_wire import wire_bytes
-from wf_mcp.edge.messages import parse_message
+from wf_mcp.edge.messages import message_bytes, parse_message
 
 Header = tuple[bytes, bytes]
 
@@ -118,4 +117,4 @@ async def refuse(send: Send, refusal: Refusal, allow: str = "GET, POST, DELETE")
     """A refusal, as a JSON-RPC error that belongs to no request."""
     error = ErrorData(code=refusal.code, message=refusal.message)
     headers = [(b"allow", allow.encode())] if refusal is NOT_ALLOWED else []
-    await reply(send, refusal.status, wire_bytes(JSONRPCError(jsonrpc="2.0", id=None, error=error)), *headers)
+    await reply(send, refusal.status, message_bytes(JSONRPCError(jsonrpc="2.0", id=None, error=error)), *headers)

@@ -34,7 +34,8 @@ from wf_mcp.edge.error_watch import STATE_KEY as ERRORS_KEY
 from wf_mcp.edge.error_watch import ErrorWatch
 from wf_mcp.edge.event_store import EventStore, read_event_id
 from wf_mcp.edge.http_stream import PACE, EventStream, Outbox, Pace
-from wf_mcp.edge.http_wire import Inbound, Outward, wire_bytes
+from wf_mcp.edge.http_wire import Inbound, Outward
+from wf_mcp.edge.messages import message_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -202,9 +203,9 @@ class HttpSession:
             return
         related = item.metadata.related_request_id if isinstance(item.metadata, ServerMessageMetadata) else None
         if related is None:
-            self._standalone.put(wire_bytes(message))
+            self._standalone.put(message_bytes(message))
         elif isinstance(related, int) and (exchange := self._exchanges.get(related)) is not None:
-            exchange.stream.put(wire_bytes(message))
+            exchange.stream.put(message_bytes(message))
         # A message that belongs to an answered request has no stream any more: nothing follows a result.
 
     def _cancelled(self, key: int) -> None:
@@ -226,7 +227,7 @@ class HttpSession:
         if not isinstance(message.id, int) or message.id not in self._exchanges:
             return
         exchange = self._forget(message.id)
-        exchange.stream.put(wire_bytes(message.model_copy(update={"id": exchange.request_id})), final=True)
+        exchange.stream.put(message_bytes(message.model_copy(update={"id": exchange.request_id})), final=True)
 
     def _fail(self, key: int, code: int, why: str) -> None:
         self._answer(JSONRPCError(jsonrpc="2.0", id=key, error=ErrorData(code=code, message=why)))

@@ -1,4 +1,4 @@
-"""What the SDK's dispatcher reads from and writes to in an HTTP session, and messages as they go over the wire."""
+"""What the SDK's dispatcher reads from and writes to in an HTTP session."""
 
 import asyncio
 import contextvars
@@ -9,17 +9,9 @@ from typing import Self
 import anyio
 import anyio.lowlevel
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage
-
-from wf_mcp.edge.messages import message_bytes
 
 _BURST = 64
 """Messages after which those who read them get their turn."""
-
-
-def wire_bytes(message: JSONRPCMessage) -> bytes:
-    """`message` as JSON: what was set, nulls included, and nothing else."""
-    return message_bytes(message)
 
 
 class Inbound:
